@@ -39,7 +39,7 @@ choice, searches = Later("kernels.library.choice"), Later("kernels.library.searc
 inputs, table_files = Later("kernels.library.inputs"), Later("kernels.library.table_files")
 harness, registry = Later("kernels.harness"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
-PROBLEMS = {"sssp": "from one source", "apsp": "of all pairs"}
+PROBLEMS = {"sssp": "from one source", "apsp": "between all pairs"}
 TOOLS = {
     "parse": "convert a DIMACS file to the text form",
     "add": "convert a SNAP file to the text form, with random weights",
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> None:
 def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     """Return whether to simulate a GPU variant. If no GPU is visible, turn numba's simulator on.
 
-    Call this before numba is imported. Raises InputError if the graph would take too long, unless --limit is given.
+    Call this before numba is imported. Raises InputError if --limit is not given and the graph would take too long.
     """
     asked = driver.simulated()
     if not asked and choice.gpu_visible():
@@ -135,7 +135,7 @@ def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, 
 def _alarm(seconds: float) -> Iterator[None]:
     """Raise TimeLimit in the main thread after `seconds`.
 
-    If compiled code or the CUDA driver is running then, the exception is raised when it returns to Python.
+    If compiled code or the CUDA driver is running then, Python raises the exception after that code has returned.
     """
 
     def late(*signal_and_frame: object) -> None:
@@ -145,7 +145,7 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
         return
     before = signal.signal(signal.SIGALRM, late)
-    # Ring again every second: if the exception is raised in a finalizer, Python ignores it.
+    # Repeat the alarm every second, because Python ignores an exception in a finalizer.
     signal.setitimer(signal.ITIMER_REAL, seconds, 1)
     try:
         yield
@@ -195,7 +195,7 @@ def matrix(args: argparse.Namespace) -> None:
 
 
 def distance_lines(found: Paths | Distances) -> Iterator[str]:
-    """Yield one line per vertex: source (if there are several), vertex, distance, predecessor (if they are known)."""
+    """Yield a line for each source and vertex: [source], vertex, distance[, predecessor]."""
     predecessors = getattr(found, "predecessors", None)
     if found.distances.ndim == 1:
         yield from _vertex_lines(found.distances, predecessors, "")
@@ -262,9 +262,12 @@ def parser(first: str = "") -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
     for problem, text in PROBLEMS.items():
-        help_text = f"shortest paths {text}, by the variant that suits the graph"
+        help_text = f"find shortest paths {text}, by the variant that suits the graph"
         add_problem(commands.add_parser(problem, help=help_text), problem)
-    add_matrix(commands.add_parser("matrix", help="distances between lists of vertices, as a file; can be continued"))
+    text = (
+        "write distances from listed sources to listed targets to a file; to continue after an interruption, run again"
+    )
+    add_matrix(commands.add_parser("matrix", help=text))
     for algorithm in () if first in (*PROBLEMS, *TOOLS, "matrix", "random") else registry.ALGORITHMS:
         names = [v.name for v in registry.VARIANTS.values() if v.algorithm == algorithm]
         add_algorithm(commands.add_parser(algorithm, help=f"run {', '.join(names)}"), algorithm, names)
@@ -284,15 +287,15 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
     if problem == "sssp":
         start = command.add_mutually_exclusive_group()
         start.add_argument("--source", type=int, help="where the paths start (default 0)")
-        several = "distances from each of these, without predecessors"
+        several = "find only the distances from each of these sources"
         start.add_argument("--sources", type=int, nargs="+", metavar="VERTEX", help=several)
     command.add_argument(
-        "--to", type=Path, metavar="FILE.npz", help="write the arrays of the result here, print nothing"
+        "--to", type=Path, metavar="FILE.npz", help="write the arrays of the result to this file, print nothing"
     )
     command.description = (
         f"Find shortest paths {PROBLEMS[problem]}. Without --to, print a line 'vertex distance predecessor' for each "
-        "vertex. The distance is 'inf' if there is no path; the predecessor is '-' if there is none. With several "
-        "sources (--sources, apsp) a line begins with the source; --sources prints no predecessors."
+        "vertex. If there is no path, the distance is 'inf'. If there is no predecessor, '-' is printed. With "
+        "--sources, and in apsp, each line begins with the source. With --sources, predecessors are not printed."
     )
 
 
@@ -301,14 +304,14 @@ def add_matrix(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=Path, help=GRAPH)
     vertices = "a text file of vertices, separated by spaces or line breaks"
     command.add_argument("--sources", type=Path, metavar="FILE", required=True, help=vertices)
-    command.add_argument("--targets", type=Path, metavar="FILE", help="likewise (default all vertices)")
+    command.add_argument("--targets", type=Path, metavar="FILE", help="a file like that of --sources (default all)")
     command.add_argument("--to", type=Path, metavar="FILE", required=True, help="a .npy or .parquet file to write")
     command.add_argument("--dtype", choices=["float64", "float32", "int32"], default="float64")
     command.description = (
         "Write the distances from each source to each target: an array of shape (sources, targets) in NumPy's format, "
         "or the columns source, target and distance in Parquet. If there is no path, the distance is inf (2147483647 "
-        "in int32). The distances are written as they are found, to the folder FILE.part beside the file; if the "
-        "command is interrupted, the same command continues."
+        "in int32). During the search, distances are written to the folder FILE.part. If the command is interrupted, "
+        "run the same command again to continue."
     )
 
 
@@ -353,7 +356,7 @@ def add_tool(command: argparse.ArgumentParser, name: str) -> None:
 def add_weights(command: argparse.ArgumentParser) -> None:
     command.add_argument("min", type=int, nargs="?", default=1, help="least weight (default 1)")
     command.add_argument("max", type=int, nargs="?", default=100, help="largest weight (default 100)")
-    command.add_argument("--seed", type=int, default=0, help="of the random weights (default 0)")
+    command.add_argument("--seed", type=int, default=0, help="the seed of the random weights (default 0)")
 
 
 def drawn(args: argparse.Namespace) -> tuple[int, int, int]:

@@ -69,7 +69,7 @@ class WrongResult(AssertionError):
 def whole(value: Any, name: str) -> int:
     """Return a Python or NumPy integer as an int.
 
-    Raise InputError, whose message begins with `name`, for any other value, including True and 3.0.
+    For any other value, such as True or 3.0, raise InputError. Its message begins with `name`.
     """
     try:
         if not isinstance(value, bool):
@@ -80,7 +80,7 @@ def whole(value: Any, name: str) -> int:
 
 
 def explain(error: BaseException) -> str | None:
-    """Return one line that explains an error and what to do; None if the error is a bug in the program."""
+    """Return one line that explains an error and says what to do. Return None if the error is a bug in the program."""
     if isinstance(error, InputError | NotEnoughMemory | TimeLimit | WrongResult):
         return str(error)
     if isinstance(error, MemoryError):
@@ -93,7 +93,7 @@ def explain(error: BaseException) -> str | None:
 
 @contextmanager
 def naming(path: StrPath, *temporary: str) -> Iterator[None]:
-    """Add `path` to an OSError that names no file (for example, if the disk is full) or only a temporary file."""
+    """Add `path` to an OSError that names only a temporary file or, as for a full disk, no file."""
     try:
         yield
     except OSError as error:
@@ -106,8 +106,8 @@ def naming(path: StrPath, *temporary: str) -> Iterator[None]:
 def reported(end: Callable[[str], NoReturn]) -> Iterator[None]:
     """Report an error of the body by `end(message)`, which must end the program with status 1. Let bugs propagate.
 
-    Exit quietly after Ctrl-C (status 130) and if standard output was closed (141). These are the statuses that shells
-    use for the two signals.
+    After Ctrl-C, exit quietly with status 130. If standard output was closed, exit quietly with status 141. Shells use
+    these statuses for SIGINT and SIGPIPE.
     """
     try:
         try:

@@ -1,7 +1,7 @@
 """Generate graphs and weights: random weights, complete and random graphs, and families of graphs.
 
-A family is graphs of one kind in several sizes. The kinds are `grid`; `rmat` and `uniform`, the random graphs of the
-GAP Benchmark Suite; `geometric`, `preferential` and `dag`:
+A family is graphs of one kind in several sizes. The kinds are `grid`, `rmat`, `uniform`, `geometric`,
+`preferential` and `dag`. `rmat` and `uniform` are the random graphs of the GAP Benchmark Suite:
 
 S. Beamer, K. Asanović and D. Patterson, The GAP Benchmark Suite, arXiv:1508.03619, 2015.
 """
@@ -25,17 +25,17 @@ else:
     spatial = Later("scipy.spatial")
 
 KINDS = ("grid", "rmat", "uniform", "geometric", "preferential", "dag")
-DIRECTED = ("dag",)  # kinds whose edges are single arcs; the edges of the others are two arcs each
-OPTIONS = {"rmat": "draws", "geometric": "degree", "preferential": "draws", "dag": "span"}  # rmat's may be missing
+DIRECTED = ("dag",)  # kinds in which an edge is one arc; in the other kinds, an edge is two arcs
+OPTIONS = {"rmat": "draws", "geometric": "degree", "preferential": "draws", "dag": "span"}  # `rmat` may lack its option
 UNIT = 10**6  # the weight of an edge of length 1 in a geometric graph
 RMAT = 0.57, 0.19, 0.19  # probabilities of the upper left, upper right and lower left quarter, as in Graph500 and GAP
 MAX_COMPLETE = 46341  # maximum vertices of a complete graph: the number of its arcs fits in int32
 SPARE = 1.25  # edges drawn per missing edge, because some are loops or duplicates
-BLOCK = 1 << 20  # edges of a recursive matrix that are drawn at once, from a generator of their own
+BLOCK = 1 << 20  # edges in a block of a recursive matrix; each block has a random generator of its own
 
 
 def kind_of(entry: Mapping) -> str:
-    """Return the kind of graph that a dataset's entry in config.yaml generates; empty if it generates none."""
+    """Return the kind of graph that a dataset's entry in config.yaml generates; empty if it has none."""
     return entry.get("generate", {}).get("kind", "")
 
 
@@ -53,8 +53,8 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int, **option: float)
         "preferential" joins each vertex to `draws` earlier vertices, drawn in proportion to their degrees.
         "dag" draws arcs from a vertex to one of the next `span` vertices.
     vertices, edges : int
-        The number of edges follows from `draws` or `degree` if one is given. Then `edges` is an estimate, for the check
-        of memory.
+        If `draws` or `degree` is given, it determines the number of edges. Then `edges` is only an estimate, for the
+        check of memory.
     seed : int
         The seed of the random kinds. A grid is not random, so it ignores the seed.
     **option
@@ -96,7 +96,7 @@ def arcs_of(kind: str, edges: int) -> int:
 def check(kind: str, vertices: int, edges: int, **option: float) -> None:
     """Raise InputError if no graph of this kind has these numbers of vertices and edges, or this option.
 
-    A random graph of exactly `edges` edges may have at most half of all possible edges.
+    `uniform`, and `rmat` without `draws`, may have at most half of all possible edges.
     """
     each = "an arc" if kind in DIRECTED else "two arcs"
     wanted = f"{kind}: {vertices:,} vertices and {edges:,} edges, each {each}"
@@ -127,7 +127,7 @@ def check(kind: str, vertices: int, edges: int, **option: float) -> None:
 
 
 def distinct(kind: str, rng: np.random.Generator, vertices: int, edges: int) -> tuple[np.ndarray, np.ndarray]:
-    """Draw edges of kind "rmat" or "uniform" until there are `edges` without loops and duplicates."""
+    """Draw edges of kind "rmat" or "uniform" until `edges` of them are neither loops nor duplicates."""
     number = rng.permutation(vertices) if kind == "rmat" else None
     found = np.empty(0, np.int64)  # each edge as low * vertices + high, in the order of drawing
     while len(found) < edges:
@@ -161,7 +161,7 @@ def rmat(rng: np.random.Generator, vertices: int, count: int) -> np.ndarray:
 
 
 def rmat_keys(number: np.ndarray, draws: int, seed: int) -> np.ndarray:
-    """Draw entries of the recursive matrix, `draws` for each vertex; renumber them, and drop loops and duplicates.
+    """Draw `draws` entries of the recursive matrix for each vertex; renumber the vertices; drop loops and duplicates.
 
     Each block is drawn from a generator of its own, so the result does not depend on the number of threads.
 
@@ -212,9 +212,9 @@ def lengths(places: np.ndarray, ends: np.ndarray, other_ends: np.ndarray) -> np.
 def preferential_keys(rng: np.random.Generator, vertices: int, draws: int) -> np.ndarray:
     """Grow a graph by the copying model, without duplicates: each edge as low * n + high, in ascending order.
 
-    Edge e has the ends 2 e and 2 e + 1. The first is the new vertex. The second is a copy of an end of an edge of an
-    earlier vertex, so a vertex is drawn with a probability proportional to its degree (V. Batagelj and U. Brandes,
-    Phys. Rev. E 71, 2005).
+    A list holds all ends. Those of edge e are at positions 2 e and 2 e + 1: at 2 e the new vertex, and at 2 e + 1 a
+    copy of an end of an earlier vertex's edge, so a vertex is drawn with a probability proportional to its degree (V.
+    Batagelj and U. Brandes, Phys. Rev. E 71, 2005).
     """
     new = 1 + np.arange(draws * (vertices - 1), dtype=np.int64) // draws
     copied = rng.integers(np.maximum(1, 2 * draws * (new - 1)))
@@ -272,9 +272,9 @@ def complete(vertices: int) -> tuple[np.ndarray, np.ndarray]:
 def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Draw random arcs without self-loops; return tails and heads, int64, (arcs,) each. Arcs may be parallel.
 
-    Heads are uniform. If `skew` is None, tails are uniform too. If it is above 2, out-degrees follow a power law with
-    this exponent: the vertices are ordered at random, and the k-th is drawn as a tail with a probability proportional
-    to k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
+    Heads are uniform. If `skew` is None, tails are uniform too. If `skew` is above 2, out-degrees follow a power law
+    with the exponent `skew`: the vertices are ordered at random, and the k-th is drawn as a tail with a probability
+    proportional to k^(-1 / (skew - 1)) (K.-I. Goh, B. Kahng and D. Kim, Phys. Rev. Lett. 87, 2001).
     Raises InputError if the numbers of vertices and arcs or the skew are out of range.
     """
     vertices, arcs = whole(vertices, "the number of vertices"), whole(arcs, "the number of arcs")
@@ -288,7 +288,7 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
     if skew is None:
         tails = rng.integers(vertices, size=arcs)
     else:
-        # The first x vertices have a share r of the arcs for x = r^p n, with p = 2 for a skew of 3.
+        # A share r of the arcs belongs to the first r^p n vertices, where p = 1 / share (2 for a skew of 3).
         share = (skew - 2) / (skew - 1)
         ranks = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
         tails = rng.permutation(vertices)[ranks]
@@ -300,8 +300,8 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
 def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0, pareto: float | None = None) -> np.ndarray:
     """Draw random integer weights from low to high, both included: int64, (arcs,).
 
-    They are uniform or, with `pareto`, rounded values of a Pareto distribution of this exponent whose minimum is low;
-    values above high become high.
+    If `pareto` is None, the weights are uniform. Otherwise they are rounded values of the Pareto distribution with
+    exponent `pareto` and minimum low; values above high become high.
     """
     if not 1 <= low <= high <= MAX_WEIGHT:
         raise InputError(f"weights from {low} to {high}: expected 1 <= least <= largest <= {MAX_WEIGHT}")
@@ -316,7 +316,7 @@ def draw(arcs: int, low: int = 1, high: int = 100, seed: int = 0, pareto: float 
 def zero(
     vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray, share: float, seed: int
 ) -> np.ndarray:
-    """Return the weights, of which a share is set to 0. All arcs between two vertices are treated alike."""
+    """Return the weights with a share of them set to 0. All arcs between the same two vertices are treated alike."""
     pairs, pair = np.unique(np.minimum(tails, heads) * vertices + np.maximum(tails, heads), return_inverse=True)
     chosen = np.random.default_rng((seed, 4)).random(len(pairs)) < share
     return np.where(chosen[pair], 0, weights)

@@ -1,4 +1,4 @@
-"""Weighted directed graphs in compressed sparse rows (CSR), the input of every kernel, and their packed files.
+"""Weighted directed graphs in compressed sparse rows (CSR), and their packed files. Every kernel reads a CSR graph.
 
     indptr   int32, n + 1    the arcs that leave vertex u are indptr[u] to indptr[u + 1] - 1
     indices  int32, m        the head of each arc
@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 else:
     sparse = Later("scipy.sparse")
 
-INF = 2**31 - 1  # means that there is no path; one more than the largest distance
+INF = 2**31 - 1  # the distance if there is no path; a path is at most INF - 1 long
 MAX_WEIGHT = INF - 1
-MAX_COUNT = 2**31 - 1  # maximum number of vertices, and of arcs: both are numbered in int32
+MAX_COUNT = 2**31 - 1  # maximum number of vertices, and maximum number of arcs, because their numbers are int32
 ARRAYS = ("indptr", "indices", "weights")
 NO_GRAPH = "name a packed graph, or make this one again"
 
 
 def kept(function: Callable) -> Callable:
-    """Decorate a function of one object, such as one that lays out a graph, to cache its result in that object."""
+    """Decorate a function of one argument, such as one that lays out a graph: cache its result in the argument."""
 
     @wraps(function)
     def found(owner: object) -> Any:
@@ -59,7 +59,7 @@ def forget(owner: Rows) -> None:
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Return, for consecutive lists of these lengths, the start of each list and the end of the last: int64."""
+    """Return the start of each list, and the end of the last list, int64. Lists of these lengths are consecutive."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
@@ -72,7 +72,7 @@ class Rows:
     weights: np.ndarray
 
     def __getstate__(self) -> dict:
-        """Return only the fields, so that a process that unpickles them makes its own layouts."""
+        """Return only the fields, without cached layouts. A process that unpickles the graph makes its own layouts."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     @property
@@ -98,7 +98,7 @@ class Rows:
         return source
 
     def undirected(self) -> Self:
-        """Return the graph with the reverse of every arc."""
+        """Return the graph with the reverse of every arc added."""
         n = self.vertices
         require_size(n, 2 * self.arcs)
         rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
@@ -118,7 +118,7 @@ class Rows:
         Raises
         ------
         InputError
-            If `indptr` decreases, a head is not a vertex or a weight is out of range.
+            If `indptr` decreases or a head is not a vertex. Subclasses also check the weights.
         """
         if len(falls := np.flatnonzero(self.indptr[1:] < self.indptr[:-1])):
             raise InputError(f"indptr of a graph falls after vertex {falls[0]}")
@@ -149,8 +149,8 @@ class Graph(Rows):
     meta : dict, optional
         Data about the graph, such as its ``name``, its ``origin`` and the ``sha256`` of its text form.
     file : Path, optional
-        The packed file that the graph was loaded from. A file beside it may have the graph's contraction hierarchy,
-        which searches then use.
+        The packed file that the graph was loaded from. If a file beside the packed file has the graph's
+        contraction hierarchy, searches use the hierarchy.
 
     Raises
     ------
@@ -160,8 +160,8 @@ class Graph(Rows):
 
     Notes
     -----
-    The values of the arrays are not checked here, but in `check_values`, `from_arcs` and `load`. Do not change the
-    arrays afterwards, because searches keep layouts made from them.
+    `check_values`, `from_arcs` and `load` check the values of the arrays; ``Graph(...)`` does not. Do not change the
+    arrays of a `Graph`, because searches keep layouts of the arrays.
 
     Examples
     --------
@@ -259,7 +259,7 @@ class Graph(Rows):
             wrong = np.flatnonzero((values < low) | (values > high))
             if len(wrong):
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
-        # A sparse array whose row is the tail and whose column is the arc: SciPy sorts it by row in linear time.
+        # Each arc is an entry of a sparse array: row tail, column number. SciPy sorts rows in linear time.
         places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
         by_tail = sparse.coo_array(
             (weights.astype(np.int32, copy=False), places), shape=(vertices, max(1, len(tails)))
@@ -283,11 +283,11 @@ class Graph(Rows):
         Parameters
         ----------
         u, v : array_like of int, shape (m,)
-            The tail and the head of each edge, vertices from 0.
+            The tail and the head of each edge. Vertices are numbered from 0.
         w : array_like, shape (m,), optional
             Whole numbers from 0 to 2**31 - 2, as integers or floats; 1 by default.
         vertices : int, optional
-            The number of vertices; by default the largest in `u` and `v`, plus 1.
+            The number of vertices. By default it is the largest vertex in `u` and `v`, plus 1.
         directed : bool, default True
             If False, add the reverse of every edge.
         meta : dict, optional
@@ -300,8 +300,8 @@ class Graph(Rows):
         Raises
         ------
         InputError
-            As in `from_arcs`, except that weights may be whole floats. Also if there are no edges and `vertices` is not
-            given.
+            As in `from_arcs`, but whole floats are valid weights. Also if `vertices` is not given and there are no
+            edges.
 
         Examples
         --------
@@ -330,8 +330,8 @@ class Graph(Rows):
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
             An edge of an undirected graph becomes two arcs, one in each direction.
         weight : str or None, default "weight"
-            The name of the edge attribute that is the weight. An edge without it has weight 1, and so has every edge if
-            `weight` is None.
+            The name of the edge attribute that is the weight. An edge without this attribute has weight 1.
+            If `weight` is None, every edge has weight 1.
 
         Returns
         -------
@@ -362,24 +362,24 @@ class Graph(Rows):
         return cls.from_edges(u, v, weights, vertices=len(index), directed=graph.is_directed())
 
     def undirected(self) -> Self:
-        """Return the graph with the reverse of every arc. Of `meta` only the name is kept.
+        """Return the graph with the reverse of every arc added. The result keeps only the name of `meta`.
 
         Returns
         -------
         Graph
-            The same object if it is already undirected.
+            This graph itself if it is undirected.
         """
         if not self.directed:
             return self
         return replace(super().undirected(), directed=False, meta={"name": self.name}, file=None)
 
     def reversed(self) -> Self:
-        """Return the graph with every arc reversed. Of `meta` only the name is kept.
+        """Return the graph with every arc reversed. The result keeps only the name of `meta`.
 
         Returns
         -------
         Graph
-            The same object if reversing changes no distance.
+            This graph itself if reversing changes no distance.
         """
         if not self.directed:
             return self
@@ -428,7 +428,7 @@ class Graph(Rows):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The adjacency matrix, int32, (n, n): the cheapest arc's weight, INF if there is none, 0 on the diagonal."""
+        """The adjacency matrix, int32, (n, n): the cheapest arc's weight, INF without an arc, 0 on the diagonal."""
         matrix = np.full((self.vertices,) * 2, INF, np.int32)
         graph = self.cheapest()
         matrix[graph.tails, graph.indices] = graph.weights
@@ -493,9 +493,9 @@ def read_packed(
 ) -> Iterator[Callable[[str], np.ndarray]]:
     """Yield a function that reads an array of an .npz file by its name; raise InputError if the file is damaged.
 
-    Any error in the body of the `with` statement becomes an InputError, so check the arrays there. what: the file's
-    contents, for messages ("a packed graph"). advice: what to do about an invalid file. most: maximum size in bytes of
-    all arrays together, as the file states it; the host's memory is always a limit.
+    Check the arrays in the body of the `with` statement: any error in the body becomes an InputError. what: the file's
+    contents, for messages ("a packed graph"). advice: what to do about an invalid file. most: the maximum size in bytes
+    of all arrays together. The file states the sizes. The host's memory also limits them.
     """
     try:
         # zipfile reads no more of a member than the size that the archive's directory states.
@@ -508,7 +508,7 @@ def read_packed(
                 return
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
-    except Exception as error:  # zipfile, its decompressors and NumPy raise almost any type for damaged bytes
+    except Exception as error:  # for damaged bytes, zipfile and NumPy raise exceptions of almost any type
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):  # EINVAL: a negative offset
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         reason = textwrap.shorten((str(error) or type(error).__name__).splitlines()[0], 300)
@@ -554,7 +554,7 @@ def _integers(name: str, given: ArrayLike) -> np.ndarray:
     if values.ndim != 1:
         raise InputError(f"the {name}s of the arcs must be of one dimension, not of shape {values.shape}")
     if not len(values):
-        return values.astype(np.int64)  # an empty list is an array of floats
+        return values.astype(np.int64)  # NumPy makes floats of an empty list
     if values.dtype.kind not in "iu":
         raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
     return values

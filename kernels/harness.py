@@ -1,4 +1,4 @@
-"""Measure variants: compile, warm up, then run repeatedly. Each run overwrites a poisoned result, which is checked."""
+"""Measure variants: compile, warm up, run repeatedly. Poison the result before each run; check it afterwards."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from kernels.registry import Variant
 from kernels.run import Result, Run
 
 log = logging.getLogger(__name__)
-PARALLEL = 33  # parallel arcs each way in the graph that `_prepare` runs: more than a row of any layout holds
+PARALLEL = 33  # arcs in each direction in the graph of `_prepare`: more arcs than a row of any layout holds
 WHOLE = {  # the least and the largest value of each integer setting
     "warmup_launches": (0, INF),
     "repeats": (1, INF),
@@ -94,7 +94,7 @@ class Heartbeat:
 
     @contextmanager
     def during(self, what: str, limit_s: float = math.inf) -> Iterator[None]:
-        """Log that `what` is running if the body takes long. limit_s: its time limit, if any."""
+        """Log that `what` is running if the body takes long. limit_s: the time limit of `what`."""
         if not self._thread:
             self._thread = threading.Thread(target=self._beat, daemon=True)
             self._thread.start()
@@ -132,12 +132,12 @@ def interleave(
     """Measure variants of one problem in rounds. A round has one run of every variant that is due, in random order.
 
     Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status, times
-    (s), launches, rows_checked, started and note. A variant is due until it has made its protocol's
-    `repeats`, or as many runs as `budget_s` allows if each took as long as the slowest. If the graph does not fit on
+    (s), launches, rows_checked, started and note. A variant is due until it has made `repeats`
+    runs, or as many runs as fit in `budget_s` if each takes as long as the slowest run. If the graph does not fit on
     the card (`no_memory`) or a CPU run passes its limit (`timeout`), yield one row without times and drop the variant.
 
-    seed: the seed of the orders. before: the runs that an interrupted call with the same protocols, graph and seed
-    yielded; they are not repeated.
+    seed: the seed of the random order. before: the runs that an interrupted call yielded; they are not repeated. The
+    interrupted call must have had the same protocols, graph and seed.
     Raises InputError if the source is not a vertex or the graph is too large for a variant's indices, and WrongResult
     if a check fails.
     """
@@ -162,7 +162,7 @@ def interleave(
                 if not (row := refused[variant]):
                     result = result or Result.poisoned(problem, graph.vertices)
                     if number == 1:
-                        forget(graph)  # each variant's first run makes its layout
+                        forget(graph)  # so that each variant's first run makes the variant's layout
                     row = _row_or_refusal(variant, protocol, partial(_run_checked, variant, graph, result, protocol))
                 said = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]
                 log.info("%s on %s: %s", variant.key, graph.name, "; ".join(filter(None, [said, row["note"]])))
@@ -179,7 +179,8 @@ def interleave(
 def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
     """Return the rows of one variant that a file stores.
 
-    If the last row has no times, return only that. If the budget ended the repeats early, add a note to each row.
+    If the last row has no times, return only the last row. If the budget ended the repeats early, add a note to each
+    row.
     """
     if rows[-1]["status"] not in ("ok", "simulated"):
         return [rows[-1] | {"round": 1}]
@@ -190,7 +191,7 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
 
 
 def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dict | None]) -> dict:
-    """Return the result of `step`, or a row of status `no_memory` or `timeout` if it ran out of memory or time."""
+    """Return the result of `step`. If it runs out of memory or time, return a row of that status."""
     try:
         return step() or {}
     except NotEnoughMemory as error:
@@ -224,9 +225,9 @@ def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> 
 
 
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
-    """Make one run without checking its result; return both.
+    """Make one run. Return the run and its result, which is not checked.
 
-    Raises InputError as `interleave`, NotEnoughMemory and TimeLimit.
+    Raises NotEnoughMemory, TimeLimit, and InputError as in `interleave`.
     """
     graph.check_source(protocol.source)
     variant.check_size(graph)
@@ -261,8 +262,8 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     """Compile all kernels of the variant by running it on two vertices and parallel edges; then warm up.
 
     The variant runs twice, because it may have one kernel for shared memory and another for global memory. It may have
-    other kernels for weights of 0, so the edges have weight 0 if an arc of the graph has. It may also have a kernel for
-    arcs that do not fit in a row of its layout, so there are PARALLEL edges.
+    other kernels for weights of 0, so the edges have weight 0 if the graph has an arc of weight 0. It may also have a
+    kernel for arcs that do not fit in a row of its layout, so there are PARALLEL edges.
     """
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], PARALLEL)

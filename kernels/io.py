@@ -1,4 +1,4 @@
-"""Graph files: reading and writing, and the tools that convert them.
+"""Read, write and convert graph files.
 
 Three forms of text, each plain or gzipped:
 
@@ -6,16 +6,17 @@ Three forms of text, each plain or gzipped:
     SNAP     "#" comments, then "u v" for each arc: no weights, ids with gaps
     text     "n m", then "u v w" for each arc, vertices from 0
 
-`parse` converts DIMACS to text, and `generate.add` converts SNAP to text. `read_graph` reads DIMACS and text, packed
-graphs (kernels.graph) and, by SciPy, sparse arrays: .npz of scipy.sparse.save_npz, and Matrix Market (.mtx, .mtx.gz).
+`parse` converts DIMACS to text, and `generate.add` converts SNAP to text. `read_graph` reads DIMACS, text
+and packed graphs (kernels.graph). It also reads sparse arrays, by SciPy: .npz files of scipy.sparse.save_npz, and
+Matrix Market files (.mtx, .mtx.gz).
 
 In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
-the piece has only the usual characters. Otherwise the piece is read line by line, to accept an unusual line or to
-name the wrong one.
+the piece has only the usual characters. Otherwise the piece is read line by line: an unusual line is accepted,
+and the error names a wrong line.
 
 Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
-bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. This limits
-comments and blank lines, also in a small gzip file that inflates to a very large one.
+bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. The last
+limit bounds comments and blank lines, also in a small gzip file whose text is very large.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
 PIECE = 1 << 22  # bytes of text read at once
 SPARE = 1 << 20  # bytes for comments, blank lines and the header of a file
-ARC_BYTES = 64  # further bytes for each arc; the longest lines in use take 40
+ARC_BYTES = 64  # bytes for each arc, in addition to SPARE; the longest lines in use take 40
 LINE = 1 << 16  # maximum bytes in a line
 GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 GET_AGAIN = "delete it and get it again"
@@ -67,8 +68,8 @@ Arcs = tuple[int, np.ndarray, np.ndarray, Any]  # vertices, tails, heads, and we
 def atomic(path: StrPath, mode: str = "wb") -> Iterator[IO]:
     """Open a temporary file that is renamed to `path` at the end. After an exception `path` is unchanged.
 
-    The temporary file is `.NAME.tmp` in the same folder, which is made if it is missing. If `path` is a link, its
-    target is replaced and the link stays. A pipe, a character device and an open file of this process, such as
+    The temporary file is `.NAME.tmp` in the folder of `path`. A missing folder is made. If `path` is a link, the target
+    of the link is replaced and the link stays. A pipe, a character device and an open file of this process, such as
     /dev/stdout, are written directly. Raises InputError if `path` is a folder, a block device, a socket or a broken
     link. An OSError names `path`, not the temporary file.
     """
@@ -81,7 +82,7 @@ def atomic(path: StrPath, mode: str = "wb") -> Iterator[IO]:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
     with naming(path, str(temporary)):
-        temporary.unlink(missing_ok=True)  # left by a killed process, or a link to another file
+        temporary.unlink(missing_ok=True)  # a killed process may have left this file; it may be a link to another file
         try:
             with open(temporary, mode.replace("w", "x"), encoding=None if "b" in mode else "utf-8") as file:
                 yield file
@@ -120,9 +121,9 @@ def _replaced(path: Path) -> Path:
 
 
 def _stream(path: Path) -> Callable[[str], IO] | None:
-    """Return a function (mode) that opens a path for direct writing; None if the path is not written directly.
+    """Return a function of the mode that opens a path for direct writing. Return None if `atomic` replaces the path.
 
-    Raises InputError if an open file is not open for writing.
+    Raises InputError if the path is a file of this process that is not open for writing.
     """
     number = _open_number(path)
     if number is not None:
@@ -135,10 +136,10 @@ def _stream(path: Path) -> Callable[[str], IO] | None:
 def _open_number(path: Path) -> int | None:
     """Return the number of the open file that a path such as /dev/stdout names; None for another path.
 
-    Raises InputError if it is not open for writing.
+    Raises InputError if the open file is not open for writing.
     """
     name = path
-    for _ in range(40):  # links, as many as Linux follows
+    for _ in range(40):  # Linux follows at most 40 links
         folder = os.path.realpath(name.parent)
         if folder == os.path.realpath("/proc/self/fd") and name.name.isdecimal():
             if not os.path.lexists(name) or fcntl.fcntl(int(name.name), fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
@@ -171,7 +172,7 @@ def sha256(path: StrPath) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Counts:
-    """The numbers of vertices and arcs that a graph must have, and texts for the error message if they differ."""
+    """The numbers of vertices and arcs that a graph must have, and texts for the error if it has others."""
 
     vertices: int
     arcs: int
@@ -236,15 +237,15 @@ def contents(path: StrPath) -> Iterator[bytes]:
 
 @dataclasses.dataclass(frozen=True)
 class FileFormat:
-    """The syntax of a graph file. Patterns match one line, except first_arc."""
+    """The syntax of a graph file. Each pattern except first_arc matches one line."""
 
-    header: re.Pattern  # the numbers of vertices and arcs
-    header_needed: str  # the header, for a message; empty if it may be missing
+    header: re.Pattern  # the line with the numbers of vertices and arcs
+    header_needed: str  # the header's form, for a message; empty if a file may have no header
     skipped: re.Pattern  # comments and blank lines
     first_arc: re.Pattern  # the beginning of the first arc's line in the file
     mark: bytes  # the first bytes of an arc's line
     arc: re.Pattern  # tail, head, and weight if the form has weights
-    expected: str  # the arc, for a message
+    expected: str  # the form of an arc's line, for a message
     base: int  # the number of the first vertex
 
 
@@ -302,8 +303,8 @@ def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
     Raises
     ------
     InputError
-        If a line is wrong; the message names it. Also, before arcs are read, if the header's counts differ from the
-        expected ones or if the graph does not fit in memory.
+        If a line is wrong; the message names the line. Also if the header's counts differ from the expected counts, or
+        if the graph does not fit in memory; arcs are not read then.
     """
     header, (tails, heads, weights) = _read(path, DIMACS, expected)
     tails -= 1
@@ -312,7 +313,7 @@ def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
 
 
 def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
-    """Read a SNAP edge list; its ids, in ascending order, become 0 to n - 1.
+    """Read a SNAP edge list. Renumber its ids, in ascending order, from 0 to n - 1.
 
     Parameters
     ----------
@@ -336,13 +337,14 @@ def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
 
     Notes
     -----
-    The first line "N M", without a "#", may be an arc or the numbers of vertices and arcs (the counts). If M lines
-    follow, it holds the counts in two cases:
+    A first line "N M" without a "#" may be an arc, or it may state the numbers of vertices and arcs (the counts). If M
+    lines follow, the first line states the counts in two cases:
 
-    * A comment "# Nodes: N Edges: M" or the caller states these counts.
-    * Nothing states the counts, and exactly N vertices occur in the M lines.
+    * A comment "# Nodes: N Edges: M" or the caller states the same counts.
+    * No comment and no caller states counts, and exactly N vertices occur in the M lines.
 
-    If nothing states the counts and fewer than N vertices occur in the M lines, the file is ambiguous and is refused.
+    If no comment and no caller states counts, and fewer than N vertices occur in the M lines, the file is refused,
+    because its first line is ambiguous.
     """
     counts, (tails, heads) = _read(path, SNAP, expected)
     if not counts and len(heads) > 1 and heads[0] == len(heads) - 1:
@@ -376,7 +378,7 @@ def read_text(path: StrPath, expected: Counts | None = None) -> Arcs:
 def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any, list[np.ndarray]]:
     """Return the counts and the columns of the arcs, int64; vertices are numbered as in the file.
 
-    The counts are those of the header; without a header they are `expected`, which may be None.
+    The counts come from the header. If there is no header, the counts are `expected`, which may be None.
     """
     reader = _Reader(path, form, expected)
     for piece in _pieces(path):
@@ -387,7 +389,7 @@ def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any
 def _pieces(path: StrPath) -> Iterator[bytes]:
     """Yield the text of a file in pieces that end at ends of lines.
 
-    If a line has more than LINE bytes, stop after its beginning.
+    If a line has more than LINE bytes, yield only its first part, then stop.
     """
     rest = b""
     for part in contents(path):
@@ -433,7 +435,7 @@ class _Reader:
             self.take_arcs(piece[start:])
 
     def take_arcs(self, arcs: bytes) -> None:
-        """Read lines, the first of which is an arc."""
+        """Read lines; the first line is an arc."""
         self.check_header()
         columns = _columns(arcs, self.form)
         if columns is None or not _in_range(columns, self.ranges()):
@@ -518,7 +520,7 @@ class _Reader:
 
 
 def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
-    """Return the columns of lines if all are arcs with one blank or tab between numbers, else None."""
+    """Return the columns; None if a line is not an arc with one blank or tab between its numbers."""
     arcs = (piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece).removesuffix(b"\n")
     blank = b"\t" if b"\t" in arcs else b" "
     fields = bool(form.mark) + form.arc.groups
@@ -527,7 +529,7 @@ def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
     if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
         return None
-    import pandas as pd  # imported late: it takes 0.25 s, and packed graphs do not need it
+    import pandas as pd  # imported late: the import takes 0.25 s, and packed graphs do not need pandas
 
     try:
         table = pd.read_csv(
@@ -588,13 +590,14 @@ def read_graph(path: StrPath) -> Graph:
     Returns
     -------
     Graph
-        Its `meta` has `name`, the file's name without the suffix. If the file is in text form, `meta` has `sha256` too.
+        Its `meta` has `name`: the name stored in a packed graph, else the file's name without the suffix. If the file
+        is in text form, `meta` also has `sha256`.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is not a regular file, is in another form or has weights that are not whole. If the
-        form can be converted, the message has the command.
+        If the file cannot be read, is not a regular file, is in another form or has weights that are not whole. If a
+        command converts the file's form, the message names the command.
 
     Examples
     --------
@@ -625,7 +628,7 @@ def graph_name(path: StrPath) -> str:
 
 
 def is_array(path: StrPath) -> bool:
-    """Return whether `read_array` reads a file, judging by its suffix and, if it is an .npz file, its members."""
+    """Return whether `read_array` can read a file. The suffix decides; for an .npz file, its members decide."""
     path = Path(path)
     if path.name.removesuffix(".gz").endswith(".mtx"):
         return True
@@ -670,7 +673,7 @@ def read_array(path: StrPath) -> Any:
 
 def _read_matrix_market(path: StrPath) -> Any:
     try:
-        with open(path, "rb"):  # SciPy's error would not say why it cannot be read
+        with open(path, "rb"):  # SciPy's error would not say why the file cannot be read
             rows, _, entries, layout, _, symmetry = scipy_io.mminfo(path)
         if layout == "coordinate":
             memory.require_graph(rows, entries * (1 if symmetry == "general" else 2), f"{path}: a graph")

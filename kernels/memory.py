@@ -10,14 +10,14 @@ from kernels.errors import InputError
 
 MEMBERSHIP = Path("/proc/self/cgroup")  # lists the control groups of this process (Linux)
 GROUPS = Path("/sys/fs/cgroup")  # the mount point of control groups
-BYTES_OF_VERTEX = 12  # peak while a graph is read and built; 4 remain afterwards
-BYTES_OF_ARC = 80  # the same peak: 76 for SNAP files, 45 for the text form; 8 remain afterwards
+BYTES_OF_VERTEX = 12  # at the peak, while a graph is read and built; the finished graph takes 4
+BYTES_OF_ARC = 80  # at the same peak (SNAP 76, text form 45); the finished graph takes 8
 ADVICE = "take a smaller graph, or a machine with more"
 
 
 @functools.cache
 def host_memory() -> int:
-    """Return the memory of this process in bytes: the machine's, or its control group's limit (v1, v2) if lower."""
+    """Return the memory that this process may use, in bytes: the machine's, or a control group's limit if lower."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for line in MEMBERSHIP.read_text().splitlines() if MEMBERSHIP.exists() else []:
         _, controllers, group = line.split(":", 2)
@@ -27,7 +27,7 @@ def host_memory() -> int:
             top, name = GROUPS / "memory", "memory.limit_in_bytes"
         else:
             continue
-        # The limits of the groups above also hold; in a container, only the file of the top group may exist.
+        # The limits of the enclosing groups hold too. In a container, only the file of the top group may exist.
         own = top / group.lstrip("/")
         for file in (folder / name for folder in (own, *own.parents)):
             limit = file.read_text().strip() if file.is_file() else "max"

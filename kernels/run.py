@@ -1,8 +1,8 @@
 """One run of a variant: its settings, its arrays on the card, its launches and its times.
 
-A variant's function takes a Graph, a Result to fill and a Run. First it copies by `upload_untimed` what should be on
-the card before the clock starts. Then it opens `timed` and, inside it, one `phase` after the other. Afterwards the
-harness reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
+A variant's function takes a Graph, a Result to fill and a Run. First the function copies arrays to the card by
+`upload_untimed`, before the clock starts. Then it opens `timed` and, inside `timed`, each `phase` in turn. Afterwards
+the harness reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from kernels.gpu.card import SIMULATED, CardTimer
 from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
-SMALL = 2**26  # bytes; for less, a Run that does not wait skips the query of free memory
-POISON = -7  # fills every result before a run; neither a distance nor a predecessor
+SMALL = 2**26  # bytes; if a Run does not wait and needs less, it does not query the free memory
+POISON = -7  # the value that fills a result before a run; no distance or predecessor has this value
 
 
 @dataclass
@@ -63,9 +63,9 @@ class Run:
     cuda_graph : bool
         Launch from CUDA graphs instead of waiting for each launch.
     delta : int, optional
-        The width of delta-stepping's buckets; by default the variant's own rule.
+        The width of delta-stepping's buckets. By default the variant computes it.
     grid : int, optional
-        Blocks of a kernel whose blocks share the work; by default the variant's own rule.
+        The number of blocks of a kernel whose blocks share the work. By default the variant computes it.
     waits : bool
         Wait after each launch, as in the paper. If False, launch from Python, not from a compiled loop. The function
         that `prepare` returns then lays out the arguments itself, usually while the card runs earlier launches.
@@ -75,14 +75,14 @@ class Run:
     Attributes
     ----------
     seconds, phases : float, dict of str to float
-        The timed region and its parts, in seconds.
+        The time of the timed region and the time of each of its phases, in seconds.
     launches : int
         The number of launched kernels.
     started : str
         Start of the timed region, ISO 8601, UTC.
     prepare_host_s, prepare_card_s : float
-        Seconds between the creation of the Run and the timed region: those on the host, and those of copies to the card
-        and launches there. The first run on a graph also makes its layout on the host, which later runs reuse.
+        Seconds between the creation of the Run and the timed region: the time of work on the host, and the time of
+        copies to the card and launches. In the first run on a graph, the host also makes the graph's layout.
     """
 
     source: int = 0
@@ -110,7 +110,7 @@ class Run:
 
     @property
     def multiprocessors(self) -> int:
-        """Return the number of multiprocessors; a kernel whose blocks wait for each other has one block on each."""
+        """Return the number of multiprocessors; if a kernel's blocks wait for each other, each runs one block."""
         return 1 if SIMULATED else card.current().MULTIPROCESSOR_COUNT
 
     @property
@@ -176,8 +176,8 @@ class Run:
     def prepare(self, *launches: tuple) -> Callable[[], None]:
         """Return a function that launches the kernels in turn, as `launch` does if `cuda_graph` is not set.
 
-        If the Run waits, lay out the arguments now, so that this is not timed with the launches: this takes longer than
-        a short kernel.
+        If the Run waits, lay out the arguments now, before the timed launches: laying out takes longer than a short
+        kernel.
         """
         if not self.waits or not card.gpu_visible():
             return lambda: self.launch(*launches)
@@ -208,7 +208,7 @@ class Run:
         return launch
 
     def launch_steps(self, *steps: list[tuple]) -> None:
-        """Launch steps in order, without waiting; the launches of a step, as `launch` takes them, may overlap."""
+        """Launch steps in order, without waiting. The launches of a step may overlap; see `launch` for their form."""
         launches = [launch for step in steps for launch in step]
         if card.gpu_visible():
             launching.enqueue_steps([step for step in steps if step])
@@ -222,11 +222,11 @@ class Run:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Measure `seconds`, the time of the region in the `with` statement; it ends when the card is idle."""
+        """Measure `seconds`, the time from the start of the `with` statement until the card is idle at its end."""
         self.started = datetime.now(UTC).isoformat(timespec="seconds")
         self.prepare_host_s = time.perf_counter() - self._clock - self.prepare_card_s
         if self.on_gpu and not SIMULATED:
-            check_arguments()  # launches a kernel once per process, which must not be timed
+            check_arguments()  # once per process this launches a kernel, and that launch must not be timed
         self._clock = time.perf_counter()
         yield
         if self.on_gpu:
@@ -262,7 +262,7 @@ def _warm_up(seen):
 
 
 def warm_up(vertices: int, block: int, launches: int) -> None:
-    """Launch the paper's warm-up kernel (in its utils.cuh), with one thread per vertex. It stores thread numbers."""
+    """Launch the paper's warm-up kernel (utils.cuh), with one thread per vertex. The kernel stores thread numbers."""
     blocks = blocks_for(vertices, block)
     seen = cuda.device_array(blocks, np.int32)
     Run().launch((_warm_up, blocks, block, (seen,)), times=launches)

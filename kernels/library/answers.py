@@ -8,9 +8,9 @@ import numpy as np
 
 NO_PREDECESSOR = -9999
 # Host memory in bytes for each pair of source and vertex.
-HOST_BYTES = 17  # two int32 as computed, a float64 as returned, and a byte while the float64 is filled
-FLOAT_BYTES = 20  # with weights in float64: two int32 as bounds, a float64 and an int32 as returned
-LIMITED_BYTES = 12  # with a limit: a float64 and an int32 as returned
+HOST_BYTES = 17  # two computed int32, a returned float64, and a byte while the float64 is filled
+FLOAT_BYTES = 20  # in a float64 search: two int32 for bounds, a returned float64 and a returned int32
+LIMITED_BYTES = 12  # in a search with a limit: a returned float64 and a returned int32
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +28,9 @@ class Paths:
     reason : str
         Why the variant was chosen.
     rounds : int
-        The number of rounds of the float64 search on the card (the largest, if there were several searches); 0 if there
-        was none. A round follows the arcs of the vertices whose distances the previous round lowered.
+        The number of rounds of the float64 search on the card. Of several searches, the largest number counts. 0 if no
+        float64 search ran on the card. A round follows the arcs of the vertices whose distances the previous round
+        lowered.
 
     Notes
     -----
@@ -69,7 +70,7 @@ class Distances:
 
 @dataclass(frozen=True, eq=False)
 class Eccentricities:
-    """For each source: the farthest vertex, the number of reached vertices, and the sum of their distances.
+    """For each source: the farthest vertex, the number of reached vertices, and the sum of the distances to them.
 
     Attributes
     ----------
@@ -78,15 +79,15 @@ class Eccentricities:
     eccentricity : ndarray of int32 or float64, shape (k,)
         The largest distance to a vertex that the source reaches; float64 if the search was in float64.
     farthest : ndarray of int32, shape (k,)
-        A vertex at that distance.
+        A vertex at the largest distance.
     reached : ndarray of int32, shape (k,)
-        The number of vertices that the source reaches, itself included.
+        The number of vertices that the source reaches, including the source.
     total : ndarray of int64 or float64, shape (k,)
-        The sum of the distances to these vertices; float64 if the search was in float64.
+        The sum of the distances to the reached vertices; float64 if the search was in float64.
     variant, reason
         As in `Paths`.
     reciprocals : ndarray of float64, shape (k,), or None
-        The sum of 1 / distance over the distances that are not 0; None if it was not requested.
+        The sum of 1 / distance over the distances that are not 0; None if the sum was not requested.
     """
 
     sources: np.ndarray

@@ -1,15 +1,16 @@
 """Centralities and other measures that need only sums and maxima of shortest distances.
 
-No value is estimated from a sample. Each search from a vertex is reduced to a few numbers (`Solver.eccentricities`): on
-the card if a contraction hierarchy is chosen, else row by row. Names, definitions and directions are those of NetworkX:
-closeness and harmonic centrality use the distances *to* a vertex, eccentricity uses those *from* it.
+No value is estimated from a sample. `Solver.eccentricities` reduces the distances from each vertex to a few numbers. If
+a contraction hierarchy is chosen, the card reduces them; otherwise the host does, row by row. Names, definitions and
+directions are those of NetworkX: closeness and harmonic centrality use the distances *to* a vertex, eccentricity uses
+those *from* it.
 
 Parameters
 ----------
 graph : Graph, path, array or Solver
     See `kernels.shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
 vertices : array_like of int, shape (k,), optional
-    The vertices whose values are wanted; all by default.
+    The vertices to compute values for; all by default.
 directed : bool, default True
     If False, every arc may be used in both directions. Ignored if a solver is given.
 
@@ -63,7 +64,7 @@ __all__ = [
 def closeness_centrality(
     graph: GraphLike | Solver, vertices: ArrayLike | None = None, *, wf_improved: bool = True, directed: bool = True
 ) -> np.ndarray:
-    """Compute closeness: the number of other vertices that reach a vertex, divided by the sum of their distances to it.
+    """Compute closeness of a vertex: the number of others that reach it, divided by the sum of their distances to it.
 
     Parameters
     ----------
@@ -97,14 +98,14 @@ def harmonic_centrality(
     *,
     directed: bool = True,
 ) -> np.ndarray:
-    """Compute harmonic centrality: the sum of 1 / distance from the other vertices, without distances of 0.
+    """Compute harmonic centrality: the sum of 1 / distance from the other vertices. Skip distances of 0.
 
     Parameters
     ----------
     graph, vertices, directed
         See the module.
     sources : array_like of int, shape (s,), optional
-        The vertices whose distances are summed; all by default. Duplicates count once.
+        The vertices whose distances to a vertex are summed; all by default. Duplicates count once.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def harmonic_centrality(
 
 
 def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *, directed: bool = True) -> np.ndarray:
-    """Compute the largest distance from a vertex to another.
+    """Compute the largest distance from a vertex to any other vertex.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *
     Returns
     -------
     ndarray of float64, shape (k,)
-        ``inf`` if there is no path to some vertex. `kernels.eccentricities` ignores such vertices.
+        ``inf`` if the vertex does not reach all others. `kernels.eccentricities` ignores unreached vertices.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def _backward(solver: Solver) -> Solver:
 
 
 def _sum(found: Eccentricities, n: int) -> float:
-    """Return the sum of all distances; ``inf`` if there are vertices without a path between them."""
+    """Return the sum of all distances; ``inf`` if a vertex does not reach all others."""
     if (found.reached < n).any():
         return math.inf
     totals = found.total.tolist()  # Python's integers do not overflow
@@ -224,6 +225,6 @@ def _sum(found: Eccentricities, n: int) -> float:
 
 
 def _reciprocals(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield 1 / distance from some of the sources to the targets, in order; 0 for a distance of 0 or infinity."""
+    """Yield 1 / distance from the sources to the targets, in pieces, in order; 0 if a distance is 0 or infinite."""
     for _, rows in solver.distance_pieces(sources, targets):
         yield np.divide(1, rows, out=np.zeros_like(rows), where=rows != 0)

@@ -29,7 +29,7 @@ elimination, many_sources = Later("kernels.fast.hierarchy.elimination"), Later("
 log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 SMALL = 2**15  # vertices plus arcs, times sources; below it, SciPy ends before a search on a card has started
-SPARSE = 128  # a graph is sparse if it has fewer than one in SPARSE of all possible arcs
+SPARSE = 128  # a graph is sparse if it has less than 1 / SPARSE of all possible arcs
 # Searches in a contraction hierarchy, which are not in the registry of variants. ROWS returns rows of distances,
 # REDUCED reduces rows on the card, TARGETS returns the distances to some targets.
 HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
@@ -40,14 +40,14 @@ class BreakEven(NamedTuple):
     """The least number of sources for which a contraction hierarchy is faster than one near_far search per source."""
 
     first: int  # if the hierarchy is not prepared
-    prepared: int  # if its file lies beside the graph's file
-    laid_out: int  # if a solver has laid it out on the card
+    prepared: int  # if the hierarchy's file lies beside the graph's file
+    laid_out: int  # if a solver has laid the hierarchy out on the card
 
 
 # From calls on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026 (docs/kernels.md). In a
-# call for 128 sources, near_far takes 2.0 and 17 ms a row, with the copy to the host. In a hierarchy, each further row
-# takes 0.93 and 8.2 ms, nearly all of it for the copy; a row that is reduced on the card takes 1 and 7 us. Preparing
-# was slower then. The numbers for targets are those of a reduction, until benchmarks/matrix_times.py has measured them.
+# call for 128 sources, near_far takes 2.0 and 17 ms a row, including the copy to the host. In a hierarchy, a further
+# row takes 0.93 and 8.2 ms, mostly for the copy; a row that is reduced on the card takes 1 and 7 us. On that date,
+# preparing was slower than now. benchmarks/matrix_times.py has not measured TARGETS yet, which has REDUCED's numbers.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(3000, 400, 10),
     HIERARCHY_REDUCED: BreakEven(1500, 200, 5),
@@ -84,7 +84,7 @@ def gpu_visible() -> bool:
 
 @cache
 def _can_compile() -> bool:
-    """Return whether NVVM is installed. Do not import numba for this, because that takes longer than many searches."""
+    """Return whether NVVM is installed. Do not import numba, because the import takes longer than many searches."""
     try:
         nvvm.version()
     except (RuntimeError, nvvm.nvvmError):
@@ -94,7 +94,7 @@ def _can_compile() -> bool:
 
 @cache
 def _say_no_gpu() -> None:
-    if not log.isEnabledFor(logging.INFO):  # otherwise each choice logs its reason
+    if not log.isEnabledFor(logging.INFO):  # at level INFO, each choice logs its reason instead
         log.warning("no GPU is visible: SciPy and NetworKit search on the CPU instead")
 
 
@@ -148,8 +148,8 @@ def choose_many(
     """Return the variant for distances from `sources` sources, and the reason.
 
     search: the search to return if a hierarchy is the best choice. least: the least number of sources for which the
-    solver's prepared hierarchy pays; None if the solver has no hierarchy. Without one, this function prepares it, which
-    takes seconds for a million vertices, unless another condition decides first.
+    solver's prepared hierarchy pays; None if the solver has no hierarchy. If the solver has no hierarchy and no other
+    condition decides first, this function prepares one: seconds for a million vertices.
     """
     if card is None:
         return SCIPY, "no GPU is visible, and SciPy finds distances without predecessors"
@@ -166,7 +166,7 @@ def choose_many(
 
 
 def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | None = None) -> str:
-    """Return why a contraction hierarchy does not suit `sources` sources; an empty string if it does.
+    """Return why a contraction hierarchy does not suit `sources` sources; an empty string if it suits them.
 
     If the result is empty and `least` is None, this call has prepared the hierarchy. Raises InputError if the
     hierarchy's file is invalid.
@@ -179,7 +179,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
     fewest = lanes * many_sources.SOURCES_PER_THREAD  # number of sources of the smallest search
-    needed = 2 * 4 * fewest * n  # bytes of their rows, in both orders
+    needed = 2 * 4 * fewest * n  # bytes of the rows, once in the hierarchy's order and once in the graph's
     if needed > card.free:
         return f"since rows in a hierarchy take {needed:,} bytes, but {card.free:,} are free on the card"
     if least:
@@ -199,7 +199,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
 
 
 def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
-    """Return the largest distance, or number of arcs if unweighted, from the vertex with most out-arcs.
+    """Return the largest distance from the vertex with most out-arcs; if `unweighted`, count arcs.
 
     In an undirected graph no distance is more than twice the result.
     """

@@ -1,7 +1,7 @@
 """Shortest paths with the arguments, results and errors of scipy.sparse.csgraph.
 
-Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. The layout on the card of an array
-(dense, CSR, CSC, BSR or COO) is kept for the next call with the same array.
+Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. An array (dense, CSR, CSC, BSR or COO)
+stays laid out on the card for the next call with the same array.
 
 SciPy itself searches if there is no GPU, if the graph is small, or if no kernel supports the arguments. Therefore
 invalid arguments raise SciPy's errors. docs/scipy.md lists these cases and says which results are exact.
@@ -28,7 +28,7 @@ from kernels.library.solver import Solver
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
-Found = Any  # an array of distances, or a tuple of distances and the other arrays that were asked for
+Found = Any  # an array of distances, or a tuple of this array and the other requested arrays
 
 
 def dijkstra(
@@ -74,7 +74,7 @@ def dijkstra(
     Raises
     ------
     ValueError, TypeError
-        If SciPy raises them, for invalid arguments.
+        If an argument is invalid and SciPy raises the error.
     InputError
         If a sparse array is invalid, if there are more than 2**31 - 1 vertices or arcs, or if the graph or the result
         does not fit in the host's memory.
@@ -244,7 +244,7 @@ def shortest_path(
     csgraph, directed, return_predecessors, unweighted, indices
         See `dijkstra`.
     method : {"auto", "FW", "D", "BF", "J"}
-        As in SciPy, it decides which arguments are valid. It does not decide which kernels search.
+        The method decides, as in SciPy, which arguments are valid. It does not decide which kernels search.
     overwrite : bool, default False
         Write the distances into `csgraph` if it is a C-contiguous array of float64 and the method is "FW".
 
@@ -275,7 +275,7 @@ def shortest_path(
     """
     ours = None
     if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
-        method = "FW"  # SciPy's choice; its Floyd-Warshall reads duplicate entries in its own way
+        method = "FW"  # as SciPy chooses; only SciPy's Floyd-Warshall reads duplicates in this way
     known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # formats of SciPy's Floyd-Warshall
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
         ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
@@ -316,13 +316,13 @@ class _Question:
         one_row: bool = False,
         add: bool = True,
     ) -> _Question | None:
-        """Return the search; None if SciPy must make it.
+        """Return the search; None if SciPy must search.
 
         one_row: whether one search starts from all sources together. add: see `_as_csr`.
         """
         if choice.Card.visible() is None:
             return None
-        # Such an array is read alike with and without `add`.
+        # A dense or float64 array is read alike with and without `add`.
         as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64
         options = bool(directed), bool(unweighted), add or as_given
         own = solver.last.find(csgraph, options)
@@ -363,7 +363,7 @@ class _Question:
 
 
 class _OfArray(Solver):
-    """The solver of an array. entries: the number of its entries. has_negative: see `_Question`."""
+    """The solver of an array. entries: the number of the array's entries. has_negative: see `_Question`."""
 
     def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool, *, directed: bool) -> None:
         super().__init__(rows, directed=directed)
@@ -374,7 +374,7 @@ class _OfArray(Solver):
 
 
 def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Return the source from which each vertex is reached, int32, (n,); -9999 if there is none.
+    """Return the source from which each vertex is reached, int32, (n,); -9999 if no source reaches it.
 
     predecessors: int32, (n,); -9999 if there is none. sources: vertices without a predecessor.
     """
@@ -387,8 +387,8 @@ def roots(predecessors: np.ndarray, sources: np.ndarray) -> np.ndarray:
 def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
     """Return the entries that SciPy reads, as CSR; None if the array's type is unknown or there is no vertex.
 
-    add: whether to sum duplicate entries of an array that is not float64. SciPy's conversion by `astype` sums them; its
-    Floyd-Warshall does not call `astype`.
+    add: whether to sum duplicate entries of an array that is not float64. SciPy's conversion by `astype` sums
+    duplicates; SciPy's Floyd-Warshall does not call `astype`.
     """
     dense = is_dense(csgraph)
     if not (dense or sparse.issparse(csgraph)) or csgraph.dtype.kind not in "biuf":
@@ -404,7 +404,7 @@ def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
 def _read(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
     """Return the arcs in the form of `inputs.as_rows`, and whether a weight is negative.
 
-    Return None if there are weights that SciPy's methods treat differently from each other.
+    Return None if SciPy's methods treat a weight differently from each other.
     """
     rows = as_rows(array)
     lowest = np.fmin.reduce(rows.data, initial=0)  # ignores NaN
@@ -423,7 +423,7 @@ def _has_negative_loop(rows: sparse.csr_array) -> bool:
 
 
 def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
-    """Return the vertices as int64, in the given shape; None if one is not a vertex or the array is empty.
+    """Return the vertices as int64, in the given shape; None if a number is not a vertex or the array is empty.
 
     Negative numbers count from the end.
     """

@@ -24,7 +24,7 @@ else:
 
 
 def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "source") -> np.ndarray:
-    """Return vertices as int64, (k,); raise InputError with `name` if they are not integers or one is not a vertex."""
+    """Return vertices as int64, (k,); raise InputError with `name` if a value is no integer or no vertex."""
     try:
         array = as_array(sources)
     except ValueError as error:
@@ -45,7 +45,7 @@ def no_vertex(graph: Graph | FloatGraph, name: str, vertex: int) -> InputError:
 
 
 def as_graph(graph: Any) -> Graph | FloatGraph:
-    """Read a graph from any type that the library takes; raise InputError for another.
+    """Read a graph from any type that the library takes; raise InputError for any other type.
 
     The result is a Graph if the weights are integers from 0 to 2**31 - 2, else a FloatGraph.
     """
@@ -109,7 +109,7 @@ def as_rows(array: Any) -> sparse.csr_array:
                 raise ValueError("indptr must be a non-decreasing sequence")
         else:
             given = sparse.coo_array(array, copy=True)
-    except (ValueError, TypeError, AttributeError) as error:  # the last two if the data are not arrays
+    except (ValueError, TypeError, AttributeError) as error:  # TypeError and AttributeError: the data are not arrays
         raise InputError(f"the sparse array of a graph is invalid: {error}") from None
     given.data = given.data.astype(np.float64, copy=False)  # before duplicates are summed: a narrow type would wrap
     rows = given.tocsr()
@@ -119,7 +119,7 @@ def as_rows(array: Any) -> sparse.csr_array:
 
 
 def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:
-    """Return the graph of the entries of `as_rows`, without NaN and inf, which are not arcs; see `as_graph`."""
+    """Return the graph of the entries of `as_rows`; NaN and inf are not arcs. `as_graph` explains the type."""
     highest = rows.data.max(initial=0)
     if not highest < np.inf:  # inf or NaN
         finite = ~(np.isnan(rows.data) | np.isposinf(rows.data))

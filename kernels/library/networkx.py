@@ -4,7 +4,7 @@
 
 NetworkX asks `can_run` and `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same
 name here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several
-shortest paths, it may return a different one. docs/networkx.md lists the calls that are left to NetworkX.
+shortest paths, it may return another path than NetworkX. docs/networkx.md lists the calls that are left to NetworkX.
 
 Parameters
 ----------
@@ -23,12 +23,14 @@ Returns
 list or dict
     A path is a list of nodes, from source to target. Functions with "length" in their name, `floyd_warshall` and
     `floyd_warshall_numpy` return lengths. Functions with "predecessor" in their name return predecessors and lengths.
-    Others return paths, or lengths and paths. A length is an int if all weights are integers, else a float.
+    The other functions return paths, or lengths and paths. A length is an int if all weights are integers, else a
+    float.
 
     Functions of one source return a dict whose keys are the targets (below: "by target"). Functions of all pairs
     return an iterator of (source, dict). `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
 
-    Centralities and eccentricities are a dict by node, or one value for one node. `center` and `periphery` are lists.
+    Centralities and `eccentricity` return a dict by node, or a number for a single node. `center` and `periphery`
+    return lists.
 
 Raises
 ------
@@ -72,7 +74,7 @@ from kernels.library import centrality, csgraph, solver
 from kernels.library.networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
-SMALL = 64  # vertices; with fewer, NetworkX's own search takes about as long as the conversion
+SMALL = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
 PIECE = 2**24  # maximum number of distances that are computed at once
 
 Node = Hashable
@@ -98,7 +100,7 @@ class Converted:
         np.cumsum([len(heads) for heads in adjacency.values()], out=self.indptr[1:])
         heads = (self.index[head] for heads in adjacency.values() for head in heads)
         self.indices = np.fromiter(heads, np.int32, self.indptr[-1])
-        self.known: dict[str | None, Arcs] = {}  # by the weight's name
+        self.known: dict[str | None, Arcs] = {}  # key: the weight's name
 
     def __contains__(self, node: Any) -> bool:
         try:
@@ -121,8 +123,8 @@ class Converted:
     def arcs(self, weight: Weight) -> Arcs:
         """Return the arcs with their weights. An arc of several parallel edges has the least of their weights.
 
-        Raises NotImplementedError if a weight is not a finite number, or if float64 may be unable to hold it or the
-        length of a path exactly.
+        Raises NotImplementedError if a weight is not a finite number, or if float64 may be unable to hold a weight or
+        the length of a path exactly.
         """
         if callable(weight):
             return self._arcs(weight)
@@ -166,7 +168,7 @@ class Converted:
 
 
 def _least(weight: str, edges: Mapping) -> Any:
-    """Return the least weight of parallel edges; NaN if one of them is NaN, which `min` may skip."""
+    """Return the least weight of parallel edges; NaN if one weight is NaN, because `min` may skip NaN."""
     weights = [edge.get(weight, 1) for edge in edges.values()]
     return next((value for value in weights if value != value), min(weights))
 
@@ -176,8 +178,8 @@ class Arcs:
     """The weighted arcs of a graph."""
 
     array: csr_array  # float64, (n, n)
-    whole: bool  # all weights are integers
-    hidden: bool  # arcs of weight None were left out
+    whole: bool  # whether all weights are integers
+    hidden: bool  # whether arcs of weight None were left out
 
     @cached_property
     def tails(self) -> np.ndarray:
@@ -195,7 +197,7 @@ class Tree:
     """The result of a search from one source, or from the nearest of several."""
 
     graph: Converted
-    whole: bool  # lengths are integers
+    whole: bool  # whether lengths are integers
     sources: list[int]
     distances: np.ndarray  # float64, (n,)
     predecessors: np.ndarray | None  # int32, (n,)
@@ -222,7 +224,7 @@ class Tree:
         paths = {source: [nodes[source]] for source in self.sources}
         for v in self.reached:
             way: list[int] = []
-            while v not in paths:  # across an arc of weight 0, the predecessor may come later in the order
+            while v not in paths:  # after an arc of weight 0, v may come before its predecessor in the order
                 way.append(v)
                 v = last[v]
             for v in reversed(way):
@@ -241,11 +243,11 @@ class Tree:
         return int(length) if self.whole else length, path[::-1]
 
     def all_predecessors(self, arcs: Arcs) -> dict[Node, list[Node]]:
-        """Return, for each node, its predecessors on all shortest paths, the nearest to the source first."""
+        """Return, for each node, its predecessors on all shortest paths, those nearest to the source first."""
         nodes, dist = self.graph.nodes, np.full(len(self.distances), np.inf)
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
-        # The cutoff may be negative, and `reached` has the sources even then.
+        # Even if the cutoff is negative, `reached` has the sources.
         within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)
         tight = np.flatnonzero(within & (dist[tails] + arcs.array.data == dist[heads]))
         tight = tight[np.argsort(dist[tails[tight]], kind="stable")]
@@ -288,7 +290,7 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 
 
 def _why_not_measured(name: str, given: Mapping) -> str:
-    """Return why NetworkX must find a centrality or another measure itself; an empty string if it need not."""
+    """Return why NetworkX must find a centrality or another measure itself; an empty string if this backend can."""
     graph = given["G"]
     if given.get("sp") is not None or given.get("e") is not None:
         return "distances or eccentricities are given"
@@ -316,7 +318,7 @@ def _dijkstra(
     """Search from all sources together: a path starts from the nearest one."""
     arcs, most = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
-    if not numbers:  # `_check_sources` exhausted a generator; NetworkX returns the same
+    if not numbers:  # if `sources` was a generator, `_check_sources` exhausted it, as in NetworkX
         n = len(graph.nodes)
         return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), most), arcs
     many = len(numbers) > 1
@@ -342,7 +344,7 @@ def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool
 def _trees(
     graph: Converted, arcs: Arcs, search: Callable, *, trees: bool, cutoff: float = math.inf
 ) -> Iterator[tuple[Node, Tree]]:
-    """Yield each node with the tree of a search from it."""
+    """Yield each node with the tree of a search from this node."""
     rows = max(1, PIECE // len(graph.nodes))
     for start in range(0, len(graph.nodes), rows):
         sources = range(start, min(start + rows, len(graph.nodes)))
@@ -566,7 +568,7 @@ def bellman_ford_predecessor_and_distance(
 ) -> tuple[dict, Lengths]:
     """Return the predecessors on all shortest paths from the source, and the lengths, by target."""
     _check(G, source, f"Node {source} is not found in the graph")
-    if _with_all_arcs(G, weight).has_negative_loop:  # even if the source does not reach it
+    if _with_all_arcs(G, weight).has_negative_loop:  # even if the source does not reach the loop
         raise nx.NetworkXUnbounded("Negative cycle detected.")
     if len(G.nodes) == 1:
         return {source: []}, {source: 0}
@@ -685,8 +687,8 @@ def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Itera
     return all_pairs_dijkstra_path_length(G, _hops(cutoff), None)
 
 
-# Search from one source, to one target or for all pairs, depending on the arguments. `can_run` leaves a search from one
-# source to one target to NetworkX.
+# Search from one source, to one target or for all pairs, depending on the arguments. For one source and one target,
+# `can_run` returns a reason, so that NetworkX itself searches.
 
 
 def shortest_path(
@@ -750,7 +752,7 @@ def closeness_centrality(
     *,
     sp: Mapping | None = None,
 ) -> Any:
-    """Return the closeness of each node, or of node u, by the distances to it."""
+    """Return the closeness of each node, or of node u. It depends on the distances to the node."""
     if u is not None:
         _check(G, u, f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
     array, vertices = _nonnegative(G, distance).array, None if u is None else [G.index[u]]
@@ -773,7 +775,7 @@ def harmonic_centrality(
 
 
 def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
-    """Return the eccentricity of each node, of the nodes v, or of node v."""
+    """Return the eccentricity of each node; if `v` is given, of the node v or the nodes v."""
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
     found = solver.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
     if (found.reached < len(G.nodes)).any():

@@ -53,7 +53,7 @@ csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
 NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
-ON_CARD = 2**32  # bytes of distances on the card that are copied to the host at once
+ON_CARD = 2**32  # maximum bytes of distances that are copied from the card to the host at once
 
 
 class TooLong(Exception):
@@ -66,7 +66,7 @@ Chooser = Callable[["WholeNumbers", int], tuple[str, str]]
 def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
     """Return whether a distance is above 2**31 - 2.
 
-    distances: those that a variant found, int32, (n,) or (n, n). The variant stored INF for such a distance.
+    distances: a variant's result, int32, (n,) or (n, n). The variant stored INF for a distance above 2**31 - 2.
     """
     try:
         WholeNumbers(graph)._refuse_too_long(distances)
@@ -83,12 +83,12 @@ def new_run(**settings: Any) -> Run:
 
 
 class WholeNumbers:
-    """Search a Graph in integers. short: whether it is known that no path is longer than 2**31 - 2."""
+    """Search a Graph in integers. short: True states that no path is longer than 2**31 - 2."""
 
     def __init__(self, graph: Graph, *, short: bool = False) -> None:
         self.graph, self.short = graph, short
         self.largest = int(graph.weights.max(initial=0))  # the largest weight
-        self.hierarchies: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether they reduce distances on the card
+        self.hierarchies: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether the card reduces distances
         self.lengths: Any = None  # distances in float64, (n,), on the card
 
     @cached_property
@@ -145,9 +145,9 @@ class WholeNumbers:
         return Paths(as_type(result.distances, np.dtype(np.float64)), result.predecessors, key, reason)
 
     def _download(self, found: NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
-        """Convert results to SciPy's form on the card, which is faster than on the host, and copy them to the host.
+        """Convert results to SciPy's form on the card, then copy them to the host. The card converts faster.
 
-        predecessors: None if they are not wanted.
+        predecessors: None if no predecessors are wanted.
         """
         run, n = found.run, self.graph.vertices
         if self.lengths is None:
@@ -160,14 +160,14 @@ class WholeNumbers:
 
     @cached_property
     def is_narrow(self) -> bool:
-        """Whether the graph is too narrow for Near-Far, as a probe on the card finds. If so, free the layout."""
+        """Whether a probe on the card finds the graph too narrow for Near-Far. If it does, free the layout."""
         found = probe.is_narrow(self.near_far)
         if found:
             del self.near_far
         return found
 
     def choose_one(self) -> tuple[str, str]:
-        """Return the variant for one source and the reason: SciPy for a narrow graph, else by `choose_sssp`."""
+        """Return the variant for one source and the reason: SciPy if the graph is narrow, else by `choose_sssp`."""
         return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
 
     def choose_all(self) -> tuple[str, str]:
@@ -203,7 +203,7 @@ class WholeNumbers:
     ) -> None:
         """Fill `found`, (k, t), with distances from the sources to the targets, by default all vertices; raise TooLong.
 
-        found: of a dtype in NO_PATH. limit: only if `key` is a search in a hierarchy.
+        found: of a dtype in NO_PATH. limit: finite only if `key` is a search in a hierarchy.
         """
         if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS) or (key == NEAR_FAR and targets is not None):
             most = max(1, ON_CARD // (found.itemsize * max(1, found.shape[1])))
@@ -285,7 +285,7 @@ class WholeNumbers:
         if self._is_near:
             return
         once = np.unique(sources)
-        # A path that is too long passes a vertex whose distance fits and is a weight or less below the limit.
+        # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
         for _ in self.rows(once[self.reduced(once).eccentricity > INF - 1 - self.largest], HIERARCHY_ROWS):
             pass
 
@@ -364,8 +364,8 @@ class WholeNumbers:
     def _refuse_too_long(self, distances: np.ndarray) -> None:
         """Raise TooLong if a distance is above 2**31 - 2.
 
-        Such a distance is stored as INF, so an arc leads from a reached vertex to one that seems unreached.
-        Skip this test if the largest distance plus the largest weight fits, because then no distance is too long.
+        A distance above 2**31 - 2 is stored as INF. Then an arc leads from a reached vertex to a seemingly unreached
+        one. Skip this test if the largest distance plus the largest weight fits, because then no distance is too long.
         """
         if self._fits:
             return
@@ -428,7 +428,7 @@ class FloatSearch:
     there is a limit. choose: a function of the integer search and the number of sources. It returns the variant for the
     bounds and a reason, which become the attributes `variant` and `reason`. rounds: the largest number of rounds of a
     search on the card so far.
-    Raises scipy.sparse.csgraph.NegativeCycleError, and InputError if there are a limit and a negative weight.
+    Raises scipy.sparse.csgraph.NegativeCycleError, and InputError if a limit is given and a weight is negative.
     """
 
     def __init__(self, on: Float64, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> None:
@@ -483,7 +483,7 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
 
     Sources must be distinct.
 
-    The search starts from an additional vertex, the last, with arcs of weight 0 to the sources.
+    The search starts from an additional vertex, which has arcs of weight 0 to the sources and the last number.
     """
     scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
     more = Graph(

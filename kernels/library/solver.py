@@ -1,9 +1,9 @@
 """Find shortest paths in any graph with the variant that suits it. Measurements use harness.py instead.
 
-The results have the form of those of scipy.sparse.csgraph.dijkstra: float64 distances, ``inf`` if there is no path, and
-int32 predecessors, -9999 if there is none. Results that are left on the card have another form. The search is in
-integers if all weights and distances are integers from 0 to 2**31 - 2, else in float64 (kernels/fast/floats.py). A
-search with a limit is in integers only in a contraction hierarchy.
+The results have SciPy's form. Distances are float64, and ``inf`` if there is no path. Predecessors are int32, and -9999
+if there is no predecessor. Results that are left on the card have another form. The search is in integers if all
+weights and distances are integers from 0 to 2**31 - 2, else in float64 (kernels/fast/floats.py). A search with a limit
+is in integers only in a contraction hierarchy.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
 not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
@@ -108,11 +108,11 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Parameters
     ----------
     graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
-        A file has a form that `kernels.io.read_graph` reads, except that a sparse array in a file (.npz, .mtx) may have
-        any real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not
-        arcs, and True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR format. Values
-        within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other
-        formats they are summed, as float64.
+        `kernels.io.read_graph` describes the forms of files; here a sparse array in a file (.npz, .mtx) may have any
+        real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and
+        True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR format. Values within
+        1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other formats
+        they are summed, as float64.
     source : int
         A vertex; vertices are numbered from 0.
     limit : float, default inf
@@ -143,7 +143,7 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Notes
     -----
     The layout of a `Graph` or an array (dense, CSR, CSC, BSR or COO) is kept for the next call. A changed array is read
-    again. Do not change the arrays of a `Graph`: distances would be those of the old graph.
+    again. Do not change the arrays of a `Graph`: later calls may return distances in the old graph.
     docs/scipy.md lists the arrays that SciPy and `kernels.csgraph` read differently from this function.
 
     Examples
@@ -212,7 +212,7 @@ def distances(
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
     out : {"host", "device"}
-        With "device" the distances stay on the card as a device array, which CuPy, PyTorch and JAX take without a copy.
+        With "device" the distances stay on the card as a device array, which CuPy and PyTorch use without a copy.
 
     Returns
     -------
@@ -234,7 +234,7 @@ def distances(
 
     Notes
     -----
-    With `targets`, a search in a contraction hierarchy skips the parts that lead to no target, and only the distances
+    With `targets`, a search in a contraction hierarchy skips parts that lead to no target, and only the distances
     to the targets are copied to the host. The method is RPHAST (D. Delling, A. V. Goldberg and R. F. Werneck, Faster
     Batched Shortest Paths in Road Networks, ATMOS 2011).
 
@@ -308,7 +308,7 @@ def nearest(
     k : int
         Number of vertices, 1 or more. The source is one of them. Ties are broken by the vertex's number.
     reverse : bool, default False
-        If True, find the distances to the source instead of from it.
+        If True, find distances to each source, not from each source.
 
     Returns
     -------
@@ -347,7 +347,7 @@ def reachable(
     limit : float
         The largest distance, 0 or more.
     reverse : bool, default False
-        If True, find the distances to the source instead of from it.
+        If True, find distances to each source, not from each source.
 
     Returns
     -------
@@ -374,7 +374,7 @@ def reachable(
 
 
 def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, directed: bool = True) -> Eccentricities:
-    """Find, for each source, the farthest vertex, the number of vertices reached and the sum of their distances.
+    """Find, for each source, the farthest vertex, the number of reached vertices and the sum of distances to them.
 
     Parameters
     ----------
@@ -437,7 +437,7 @@ class Solver:
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
         read = self._read(graph)
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
-        self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph does not record it
+        self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
 
@@ -501,7 +501,7 @@ class Solver:
         in_float64: Callable[[Float64], Any],
         limit: float = np.inf,
     ) -> Any:
-        """Search in integers; fall back to float64 if there is a limit, or a weight or distance does not fit."""
+        """Search in integers; if there is a limit, or if a weight or a distance does not fit, search in float64."""
         if isinstance(self.graph, Graph) and limit == np.inf:
             try:
                 return in_whole_numbers(self.in_whole_numbers)
@@ -517,9 +517,9 @@ class Solver:
         source, limit
             See `kernels.shortest_paths`.
         out : {"host", "device"}
-            If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy, PyTorch and JAX
-            take them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and
-            the predecessor -1. No later search changes these arrays.
+            If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy and PyTorch use
+            them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and the
+            predecessor -1. No later search changes these arrays.
 
         Returns
         -------
@@ -550,12 +550,12 @@ class Solver:
             found = self._whole_numbers_on_card().search(source)
         except TooLong:
             raise self._too_long_for_card() from None
-        distances, predecessors = found.give()  # allocates for the next result while the kernels run
+        distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
         found.run.wait()
         return Paths(distances, predecessors, NEAR_FAR, "results are left on the card")
 
     def _whole_numbers_on_card(self) -> WholeNumbers:
-        """Return the searches in integers; raise InputError if none of them can leave its results on a card."""
+        """Return the searches in integers; raise InputError if they cannot leave results on a card."""
         if not self.on_card:
             raise InputError('out="device": no GPU is visible: take the results on the host')
         if not isinstance(self.graph, Graph):
@@ -778,7 +778,7 @@ class Solver:
                 found[places[int(source)]] = from_float64(row, wanted.dtype, self.graph.name)
             return rows.variant, rows.reason, rows.rounds
 
-        limit = wanted.limit  # of the searches in integers, only one in a hierarchy can stop at a limit
+        limit = wanted.limit  # an integer search can stop at a limit only if it is in a hierarchy
         if limit < np.inf and isinstance(self.graph, Graph) and self.in_whole_numbers.suits(search, wanted.different):
             limit = np.inf
         return self._exactly(in_whole_numbers, in_float64, limit)
@@ -802,7 +802,7 @@ class Solver:
         sources : array_like of int, shape (s,)
         k : int
         reverse : bool, default False
-            If True, find the distances to the source instead of from it.
+            If True, find distances to each source, not from each source.
 
         Returns
         -------
@@ -827,7 +827,7 @@ class Solver:
         limit : float
             The largest distance, 0 or more.
         reverse : bool, default False
-            If True, find the distances to the source instead of from it.
+            If True, find distances to each source, not from each source.
 
         Returns
         -------
@@ -875,7 +875,7 @@ class Solver:
 
     @property
     def _backward(self) -> Solver:
-        """The solver of the graph with every arc reversed; self if that is the same graph."""
+        """The solver of the graph with every arc reversed; self if reversing changes no distance."""
         return self._reversed or self
 
     @cached_property
@@ -884,14 +884,16 @@ class Solver:
         return None if graph is self.graph else Solver(graph)  # a solver that refers to itself would stay alive
 
     def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
-        """Find each source's farthest vertex, and the number and sum of its distances; see `kernels.eccentricities`.
+        """Find each source's farthest vertex, and the number of reached vertices and the sum of distances to them.
+
+        See `kernels.eccentricities`.
 
         Parameters
         ----------
         sources : array_like of int, shape (k,), optional
             All vertices by default.
         reciprocals : bool, default False
-            Whether to sum the reciprocal distances too. In a hierarchy their last digits vary from call to call.
+            Whether to sum the reciprocal distances too. In a hierarchy the sums' last digits vary from call to call.
 
         Returns
         -------
@@ -912,7 +914,7 @@ class Solver:
             if key == HIERARCHY_REDUCED:
                 found = on.reduced(once, reciprocals=reciprocals)
                 columns = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
-                # A path that is too long passes a vertex whose distance fits and is a weight or less below the limit.
+                # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
                 for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], HIERARCHY_ROWS):
                     pass  # raises TooLong at the first row with a distance that is too long
             else:

@@ -1,9 +1,9 @@
-"""Distance matrices as files, written piece by piece; an interrupted run is continued by the next.
+"""Write distance matrices to files, piece by piece. A new run continues an interrupted run.
 
-The folder FILE.part holds what is done so far. Its file `state.json` is replaced after each piece. If FILE is .npy, the
-folder has `rows.npy`, which grows by each piece and becomes FILE. If FILE is .parquet, the folder has a file for each
-piece; the last step joins these files, each as a row group. A .parquet file has a row for every pair of a source and a
-target.
+The folder FILE.part holds the pieces written so far. Its file `state.json` is replaced after each piece. If FILE is
+.npy, the folder has `rows.npy`, which grows by each piece and becomes FILE. If FILE is .parquet, the folder has a file
+for each piece; the last step joins these files, each as a row group. A .parquet file has a row for every pair of a
+source and a target.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def read_vertices(path: StrPath) -> np.ndarray:
 
 
 class Progress:
-    """The text of the heartbeat, and of a line on the terminal."""
+    """The text of the progress message: for the log (harness.Heartbeat logs it repeatedly) and for the terminal."""
 
     def __init__(self, name: str, done: int, total: int) -> None:
         self.name, self.done, self.total = name, done, total
@@ -61,7 +61,7 @@ class Progress:
 def write(solver: Solver, sources: np.ndarray, targets: np.ndarray | None, to: Path, dtype: str) -> None:
     """Write the distances to a .npy or .parquet file, or continue an interrupted run.
 
-    Raises InputError if the interrupted run was of another graph, other vertices or another type.
+    Raises InputError if the interrupted run had another graph, other vertices or another type.
     """
     form: Any = (Npy if to.suffix == ".npy" else Parquet)(to, solver, sources, targets, dtype)
     progress = Progress(solver.graph.name, form.done, len(sources))
@@ -111,7 +111,7 @@ class Writing:
         return done if self.is_there() else 0
 
     def is_there(self) -> bool:
-        """Return whether the rows that are done are still there."""
+        """Return whether the files of the written rows still exist."""
         return True
 
     def save(self, done: int) -> None:
