@@ -3,13 +3,13 @@
 #     resources/raw/        downloaded files, unchanged
 #     resources/graphs/     the graphs as text and as packed CSR arrays
 #     results/batches/      the jobs of each batch: <batch>/<problem>/<dataset>/
-#     results/cells/        cells measured alone: <algorithm>/<variant>/<dataset>.csv, and .json
+#     results/cells/        cells measured alone: <algorithm>/<variant>/<dataset>.csv and .json
 #     results/timings.csv   all batches, and the paper's cells that are in no batch
 #     results/table*.*      Tables 1 to 3
 #     figures/figure*.*     Figures 5 and 6
 #     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*
 #     results/summary.*     statistics of each cell
-#     results/*.html        the pages of the report, which `snakemake made --report report.html` joins
+#     results/*.html        the pages that `snakemake made --report report.html` joins
 #     results/simulated/    without a GPU: checks in numba's CUDA simulator, summed up in results/simulated.md
 #     results/archive/      measurements that are kept, by GPU
 #
@@ -17,13 +17,13 @@
 #
 #     results/table6.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*
 #     results/launch_overhead.*, growth.*, peak_table.*, many_sources_table.*, figures/growth.*
-#     results/all_pairs/    all pairs of road networks, a row for each vertex: <dataset>.parquet
-#     results/all_pairs.*   their table, drawn in figures/all_pairs.*
+#     results/all_pairs/    all pairs of road networks: in <dataset>.parquet a row for each vertex
+#     results/all_pairs.*   a table of all pairs, drawn in figures/all_pairs.*
 #
-# Targets: a dataset (its jobs), an algorithm or a variant (its cells, each alone), the file of a cell, and the rules
-# that `snakemake --list-target-rules` lists, for example all, batch (a batch of all jobs), table1, figure5, audit (the
-# verdicts), compare (with the archive), extensions, all_pairs, archive, readme, made (existing results, for --report),
-# travel_times (the pictures of docs/travel-times.md).
+# Targets: a dataset (runs its jobs), an algorithm or a variant (measures each of its cells alone), the file of a cell,
+# and the rules that `snakemake --list-target-rules` lists. Examples are all, batch (runs all jobs), table1, figure5,
+# audit (verdicts), compare (with the archive), extensions, all_pairs, archive, readme, made (existing results, for
+# --report) and travel_times (pictures of docs/travel-times.md).
 from snakemake.utils import min_version
 
 min_version("9.27")
@@ -55,7 +55,7 @@ rule all:
         [catalogue.BY_NAME[name].outputs for name in (*plan.PAPER_TABLES, *catalogue.PAPER_FIGURES)],
         [catalogue.BY_NAME[name].outputs for name in ("audit", "claims_figure", "summary", "batches_table", "appendix")],
         "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
-        # Without a GPU, these are drawn from the archive. With one, they would need more measurements.
+        # Without a GPU, these are drawn from the archive. With a GPU, they would need more measurements.
         [catalogue.BY_NAME[name].outputs for name in ("table6", "figure8", "growth")] if SIMULATING else [],
 
 
@@ -68,7 +68,7 @@ rule extensions:
         measured(GENERATED_CELLS),
 
 
-# Any other word is refused with a message that names the nearest target.
+# Refuses any other word, with a message that names the nearest target.
 rule unknown_target:
     input:
         refuse_target,
@@ -76,7 +76,7 @@ rule unknown_target:
         r"{word,[\w-]+}",
 
 
-# Names of rules are targets too, so no dataset may have one.
+# Names of rules are targets too, so no dataset may have the name of a rule.
 if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(dataset)]:
     with refused():
         raise InputError(f"config: dataset {', '.join(clash)} has the name of a rule or target: rename it")

@@ -14,9 +14,9 @@ from workflow.views.context import MEASURED_HERE
 
 @contextmanager
 def refused():
-    """End Snakemake if the input is wrong; the error's message is the last line, without wildcards and traceback.
+    """End Snakemake if the input is wrong. The last line is the error's message, without wildcards and traceback.
 
-    Decorates the input functions that raise such errors.
+    Decorates input functions that raise these errors.
     """
     try:
         yield
@@ -44,11 +44,11 @@ ARCHIVE = ARCHIVES[0]
 
 
 def untracked(value):
-    """Return a parameter that makes nothing due if it changes: Snakemake ignores changes of those that use `output`."""
+    """Return a parameter whose changes make nothing due: Snakemake ignores parameter functions that take `output`."""
     return lambda wildcards, output: value
 
 
-# The profile for Slurm always sets an account. With it, messages show what a job requests, also in a dry run.
+# The profile for Slurm always sets an account. With this profile, messages show what a job requests, also in a dry run.
 ON_SLURM = "slurm_account" in (workflow.resource_settings.default_resources or {})
 
 
@@ -69,9 +69,9 @@ def existing(*files):
 
 
 def measured(cells, also=()):
-    """Return the files of the cells' batches and of the cells; without a GPU, all files that exist.
+    """Return the files of the jobs that measure these cells, and of cells that are measured alone.
 
-    also: cells whose files are only returned if they exist.
+    Without a GPU: the measurements in results/, else the archive's. also: cells whose files are returned if they exist.
     """
     if not SIMULATING:
         return paths.measured(JOBS, BATCHES, cells, also)
@@ -80,7 +80,7 @@ def measured(cells, also=()):
 
 
 def kept(csv):
-    """Return the existing file in results/, else that in the archive, else nothing."""
+    """Return the file in results/ if it exists, else the archive's file if it exists, else nothing."""
     return existing(f"results/{csv}", f"{ARCHIVE}/{csv}")[:1]
 
 

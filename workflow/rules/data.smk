@@ -2,7 +2,7 @@ wildcard_constraints:
     dataset="|".join(config["datasets"]),
 
 
-# On a cluster too, these rules run where Snakemake runs, since nodes may have no network. Each rule takes a minute at
+# These rules run where Snakemake runs, also on a cluster, since nodes may have no network. Each rule takes a minute at
 # most, except for large families.
 localrules:
     download,
@@ -11,7 +11,7 @@ localrules:
     prepare,
 
 
-# A raw file that exists is checked and used, never overwritten.
+# Checks and uses an existing raw file; never overwrites it.
 rule download:
     output:
         update("resources/raw/{file}"),

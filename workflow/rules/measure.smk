@@ -5,8 +5,8 @@ localrules:
     many_sources,
 
 
-# profiles/default allows one card on this machine; a cluster counts its own. With --resources gpu=4, four jobs run at
-# once, each on its own card.
+# profiles/default allows one card on this machine. A cluster counts its own cards. With --resources gpu=4, four jobs
+# run at once, each on its own card.
 resource_scopes:
     gpu="local",
 
@@ -18,7 +18,7 @@ onerror:
 
 
 # Measures one cell alone. A GPU variant has a card to itself, a CPU variant has all cores. A rebuilt graph does not
-# make a cell due (ancient). A change of the dataset's entry, the protocol or the revision does (params).
+# make a cell due (ancient). A changed dataset entry, protocol or revision makes the cell due (params).
 rule measure:
     input:
         cell_graph,
@@ -56,7 +56,7 @@ rule measure:
         "../scripts/measure.py"
 
 
-# Measures in rounds, on one card, all cells that are compared on one graph. A rebuilt graph does not make a job due.
+# Measures all cells that are compared on one graph, in rounds on one card. A rebuilt graph does not make a job due.
 rule job:
     input:
         job_graph,
@@ -93,7 +93,7 @@ rule batch:
         batch_files,
 
 
-# Measures the graphs of families, five sizes of each, which growth and table6 show.
+# Measures all sizes of the families, which growth and table6 show.
 rule families:
     input:
         families_files,
@@ -113,10 +113,10 @@ rule collect:
         "../scripts/collect.py"
 
 
-# Checks all cells in one process. Cells that were checked with this revision, protocol and graph are not checked again.
-# The cells' files are not declared as outputs, since Snakemake deletes the outputs of a job that fails. If the mode is
-# cuda and NUMBA_ENABLE_CUDASIM=1 requests the simulator, as in a test of the Slurm profile, the rule `measure` checks
-# each cell in a job of its own.
+# Checks all cells in one process, except cells that were already checked with this revision, protocol and graph. The
+# cells' files are not declared as outputs, since Snakemake deletes the outputs of a job that fails. If
+# NUMBA_ENABLE_CUDASIM=1 requests the simulator although the mode is cuda, the rule `measure` checks each cell in a job
+# of its own.
 rule simulate:
     input:
         simulated_graphs,
@@ -166,8 +166,8 @@ rule measure_sweep:
         "../scripts/sweep.py"
 
 
-# Measures searches from many sources, one after the other. There is a file for each dataset, so that an interrupted run
-# continues.
+# Measures searches from many sources, one after the other. Each dataset has its own file, so an interrupted run can
+# continue.
 rule measure_sources:
     input:
         graph_file("{dataset}"),
@@ -236,7 +236,7 @@ for name, files in {"sources": needs_sources, "many_sources": needs_many_sources
             f"../scripts/join_{name}.py"
 
 
-# Measures the card's peak relaxations per second, and the rate that blocked Floyd-Warshall reaches on dense matrices.
+# Measures the card's peak rate of relaxations, and the rate of blocked Floyd-Warshall on dense matrices.
 rule peak:
     input:
         lambda wildcards: needs_gpu("peak"),
@@ -258,8 +258,7 @@ rule peak:
         "../scripts/peak.py"
 
 
-# Searches all pairs without storing the matrix; the result has a row for each vertex. The sources are divided into
-# parts, and each part is a job.
+# Searches all pairs from one part of the sources, without storing the matrix. The result has a row for each vertex.
 rule all_pairs_shard:
     input:
         graph=all_pairs_graph,

@@ -1,4 +1,4 @@
-# Rules that write files kept in git. They have no input or output, and use what exists when they run.
+# Rules that write files kept in git. These rules have no input or output. They use the files that exist when they run.
 localrules:
     archive,
 
@@ -12,7 +12,7 @@ rule archive:
         "../scripts/archive.py"
 
 
-# The text of the generated parts is in workflow/views/templates/; the rest of the pages is written by hand.
+# The text of the generated parts is in workflow/views/templates/; the other parts are written by hand.
 rule readme:
     log:
         "logs/readme.log",

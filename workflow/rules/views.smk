@@ -38,13 +38,13 @@ rule all_pairs:
         rules.all_pairs_figure.output,
 
 
-# For --report: the results that exist. Runs nothing.
+# Collects the existing results for --report. Runs no other rule.
 rule made:
     input:
         made_files,
 
 
-# Pictures kept in git. The page's own code draws them.
+# Draws pictures that are kept in git, by the code on the page.
 rule travel_times:
     input:
         "docs/travel-times.md",

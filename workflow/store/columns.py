@@ -139,7 +139,7 @@ DEFINED = (
     _number("round", "The round, from 1 without gaps.", whole("round", 1)),
     _number(
         "position",
-        "The place in the round; empty in old rows.",
+        "The variant's place in the round; empty in old rows.",
         whole("position", 1, or_empty=True),
     ),
     _text(
@@ -152,7 +152,11 @@ DEFINED = (
         "The paper's [timed region](method.md#how-a-time-is-taken), by the host's clock.",
         Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
     ),
-    _number("copy_in_s", "Allocating, and copying to the card.", at_least_0_or_empty("copy_in_s")),
+    _number(
+        "copy_in_s",
+        "In the timed region: allocating, and copying to the card what is not there yet.",
+        at_least_0_or_empty("copy_in_s"),
+    ),
     _number(
         "kernels_s",
         "The launches that find distances, and [what they need](method.md#how-a-time-is-taken).",
@@ -160,17 +164,21 @@ DEFINED = (
     ),
     _number(
         "predecessors_s",
-        "Launches that only find predecessors; 0 if the same launches record them.",
+        "Launches that only find predecessors; 0 if the launches that find distances also record predecessors.",
         at_least_0_or_empty("predecessors_s"),
     ),
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
         "Before the timed region: layouts of the graph made on the host, in a variant's first run only. "
-        "Exception: `hierarchy` makes its order and elimination tree once, and each row repeats that time.",
+        "Exception: `hierarchy` makes its order and elimination tree once, and each row repeats the time.",
         at_least_0_or_empty("prepare_host_s"),
     ),
-    _number("prepare_card_s", "Before the timed region: copies to the card.", at_least_0_or_empty("prepare_card_s")),
+    _number(
+        "prepare_card_s",
+        "Before the timed region: copying the graph to the card.",
+        at_least_0_or_empty("prepare_card_s"),
+    ),
     _number(
         "customize_s",
         "For `hierarchy`, before the timed region: computing the weights of added arcs on the card.",
@@ -220,12 +228,12 @@ DEFINED = (
     _text("commit", "The commit of the project; empty if unknown."),
     _text(
         "revision",
-        "The variant's revision; a library's name and version, `scipy 1.18.1`; 0 if not recorded.",
+        "The variant's revision, or a library's name and version (`scipy 1.18.1`); 0 if not recorded.",
         matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
     ),
     _text(
         "settings",
-        "Block, tile, delta, grid and source that differ from the defaults: `block=512 source=3`.",
+        "The settings (block, tile, delta, grid, source) that differ from the defaults: `block=512 source=3`.",
     ),
     _text(
         "dataset_sha256",
@@ -259,7 +267,7 @@ DEFINED = (
     _layout("ell_columns", "the columns of the ELL layout"),
     _layout("ell_slots", "the number of slots (places for one arc) in the ELL layout, with empty ones"),
     _layout("ell_overflow", "arcs outside the slots"),
-    _text("note", "For readers: why there are fewer repeats."),
+    _text("note", "Why the cell has fewer repeats than the protocol sets."),
 )
 COLUMNS = tuple(column.name for column in DEFINED)
 NUMBERS = tuple(column.name for column in DEFINED if column.number)

@@ -18,20 +18,20 @@ def raw_file(wildcards):
     """Return the raw file of a dataset; nothing if the dataset is generated."""
     entry = config["datasets"][wildcards.dataset]
     graphs = [f"resources/graphs/{wildcards.dataset}.{end}" for end in ("txt", "npz")]
-    # A local file may be missing if its graph exists.
+    # A local file may be missing if the graph made from it exists.
     if (path := local(entry)) and not existing(path, *graphs):
         raise InputError(f"config: datasets.{wildcards.dataset}.sources: {path}: no such file: correct the path")
     return raw_path(entry) if entry.get("sources") else []
 
 
 def packed_from(wildcards):
-    """Return the text form of a dataset, or its raw file if it is packed without a text form."""
+    """Return the text form of a dataset, or the raw file if the dataset has no text form."""
     text = f"resources/graphs/{wildcards.dataset}.txt"
     return text if has_text(config["datasets"][wildcards.dataset]) else raw_file(wildcards)
 
 
 def raw_path(entry):
-    """Return the path of an entry's raw file, which may not exist yet."""
+    """Return the path of an entry's raw file. The file may not exist yet."""
     if path := local(entry):
         # Snakemake would read a path of one word as a target.
         return path if len(Path(path).parts) > 1 else str(Path(path).absolute())

@@ -1,4 +1,4 @@
-# What is measured; the inputs, threads and limits of the rules that measure.
+# Inputs, threads and limits of the rules that measure.
 from workflow.measure.plan import Cell
 from workflow.store import records
 
@@ -24,9 +24,9 @@ def needs_gpu(target):
 
 
 def unless_changed(wildcards, measured):
-    """Return the packed graph, as ancient if the record beside this CSV has the same dataset entry.
+    """Return the packed graph, as ancient if the record beside the CSV file has the same dataset entry.
 
-    Snakemake ignores changed parameters if an input is remade, so the dataset's entry is compared here.
+    While its input is being remade, Snakemake ignores a changed parameter, so a changed entry must be found here.
     """
     graph, path = graph_file(wildcards.dataset), records.beside(Path(measured))
     found = records.read(path) if path.exists() else {}
@@ -70,7 +70,7 @@ def simulated_graphs(wildcards):
 
 
 def simulates_all():
-    """Return whether a target of this command runs `simulate`. If so, `simulate` makes the cells of all targets."""
+    """Return whether a target of this command runs `simulate`, which then makes the cells of all targets."""
     asking = {"all", "simulate", "simulated", *rules.simulate.output, *rules.simulated.output}
     return SIMULATING and config["mode"] != "cuda" and not asking.isdisjoint(workflow.dag_settings.targets)
 
@@ -82,7 +82,7 @@ def sweep_graph(wildcards):
 
 
 def jobs_at_once():
-    """Return how many GPU jobs run at once: N of --resources gpu=N."""
+    """Return the N of --resources gpu=N: the number of GPU jobs that run at once."""
     gpus = workflow.global_resources.get("gpu")
     return gpus.value or 1 if gpus else 1
 
@@ -92,14 +92,14 @@ def all_cores():
 
 
 def job_threads():
-    """Return the number of cores of a GPU job: an equal share."""
+    """Return the number of cores of a GPU job: an equal share of all cores."""
     return max(1, all_cores() // jobs_at_once())
 
 
 def cell_threads(wildcards):
     """Return the number of cores of a cell that is measured alone.
 
-    A GPU variant has those of a job, a CPU variant all, a simulated cell one.
+    A GPU variant has the cores of a GPU job, a CPU variant all cores, a simulated cell one core.
     """
     if wildcards.folder == "simulated":
         return 1
@@ -107,7 +107,7 @@ def cell_threads(wildcards):
 
 
 def kept_cores():
-    """Return each card's share of the cores; 0, which means all cores of the job, if only one card is used."""
+    """Return each card's share of the cores. If only one card is used, return 0: all cores of the job."""
     return job_threads() if jobs_at_once() > 1 else 0
 
 
@@ -116,7 +116,7 @@ def on_gpu(wildcards):
 
 
 def of_device(name):
-    """Return an input function for a resource that depends on whether the cell's variant runs on a GPU."""
+    """Return a function for a resource that differs between GPU variants and CPU variants."""
     return lambda wildcards: (ON_GPU if on_gpu(wildcards) else ON_CPU)[name]
 
 
@@ -126,7 +126,7 @@ def job_priority(wildcards):
 
 
 def options_text(sweep, *names):
-    """Return the named options of a sweep, by default all, as one line."""
+    """Return the named options of a sweep (default: all) as one line."""
     options = config["sweeps"][sweep.removesuffix("_sweep")]
     return plan.settings_text({name: options[name] for name in names or options})
 
@@ -139,7 +139,7 @@ def batch_files(wildcards):
 
 @refused()
 def families_files(wildcards):
-    """Return the files of all jobs and cells of families, in the batches of this machine."""
+    """Return the files of all jobs and cells on families, in this machine's batches."""
     needs_gpu("families")
     if not (cells := plan.family_cells(config)):
         raise InputError("families: config has no dataset of a family: add one")
@@ -147,7 +147,7 @@ def families_files(wildcards):
 
 
 def source_files():
-    """Return the file of each dataset under sweeps.sources on which the variant runs."""
+    """Return the file of each dataset under sweeps.sources on which `near_far` runs."""
     datasets = {cell.dataset for cell in plan.cells(config) if cell[:2] == SEARCH}
     return [f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets]
 
@@ -160,13 +160,13 @@ def needs_sources(wildcards):
     return source_files()
 
 
-WARNED = set()  # targets whose skipped cells were named
+WARNED = set()  # targets whose skipped cells were already named in a warning
 
 
 def target_files(target, wanted):
-    """Return an input function for the files of a target's cells. It warns about cells that cannot be measured here.
+    """Return an input function for the files of a target's cells. It warns of cells that cannot be measured here.
 
-    The cells of a dataset are measured by its jobs; those of an algorithm or a variant are measured alone.
+    A dataset's cells are measured by jobs. The cells of an algorithm or a variant are measured alone.
     """
 
     @refused()

@@ -1,4 +1,4 @@
-# What is shown, and the refusal of unknown targets.
+# Inputs and outputs of views, and the refusal of unknown targets.
 import json
 from difflib import get_close_matches
 
@@ -10,7 +10,7 @@ GENERATED = [name for name, entry in config["datasets"].items() if "generate" in
 GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
 
 
-# The measurements of searches from many sources, one after the other, that Table 6 reads.
+# The searches from many sources, one after the other, that Table 6 reads.
 SOURCES = kept("sources.csv") if SIMULATING else ["results/sources.csv"] if source_files() else []
 
 
@@ -46,7 +46,7 @@ def searchable(dataset):
 def all_pairs_files(end):
     """Map each dataset to the file that all_pairs_merge makes.
 
-    If that needs a GPU and there is none, the dataset has the absolute path of the existing file, or is left out.
+    If there is no GPU but the rule needs one, map to the absolute path of an existing file, or leave the dataset out.
     """
     files = {name: Path(f"results/all_pairs/{name}{end}") for name in ALL_PAIRS}
     usable = {name: file for name, file in files.items() if searchable(name) or file.exists()}
@@ -54,10 +54,10 @@ def all_pairs_files(end):
 
 
 ALL_PAIRS_HERE = list(all_pairs_files(".json").values())
-# Without a GPU, the archive's records are shown if there are no others.
+# Without a GPU and without records in results/, the archive's records are shown.
 ALL_PAIRS_KEPT = list(map(str, kept_all_pairs(Path(ARCHIVE), config["datasets"]))) if SIMULATING else []
 ALL_PAIRS_RECORDS = ALL_PAIRS_HERE or ALL_PAIRS_KEPT
-# Datasets with coordinates, and the rows of their vertices, from which their maps are drawn.
+# For each dataset with coordinates, the rows of its vertices, from which a map is drawn.
 MAPS = {name: path for name, path in all_pairs_files(".parquet").items() if name in COORDINATES}
 
 
@@ -92,7 +92,7 @@ REPORT = {
     "extensions": "8. Extensions",
     "configuration": "9. Configuration",
 }
-# The measurements that the report shows, and the archives beside them. A new archive does not make a view due.
+# The measurements that the report shows, and the archives that it shows beside them. A new archive makes no view due.
 COLLECTED = measured([]) if SIMULATING else ["results/timings.csv"]
 BESIDE = [
     folder for folder in ARCHIVES if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
@@ -118,7 +118,7 @@ READS = {
 
 
 def beside_archive(view):
-    """Return the files of CPU cells measured here that a view shows beside the archive's if there is no GPU."""
+    """Return the files of CPU cells measured here that a view shows beside the archive. With a GPU, return none."""
     if not SIMULATING or plan.measured_here():
         return []
     found = [path.resolve() for path in plan.measured_files()]
@@ -136,7 +136,7 @@ def view_input(view):
 
 
 def view_output(view):
-    """Return the files that a view makes. Those that the report shows are marked."""
+    """Return the files that a view makes. Mark the files that the report shows."""
     shown = {
         path: dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
         for path, (part, label, caption) in view.shown.items()
@@ -158,7 +158,7 @@ def short_digest(value):
 
 
 def view_tracks(view):
-    """Return parameters that make a view due if they change. They are short, since the report shows them."""
+    """Return parameters whose changes make a view due. These are short, since the report shows them."""
     values = {
         "datasets": short_digest(tables.of_config(config)),
         "tolerance": config["audit"]["tolerance"],
