@@ -63,7 +63,7 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int, **option: float)
 
     Returns
     -------
-    ends, other_ends : ndarray of int64, shape (edges,)
+    ends, other_ends : ndarray of int64, shape (number of edges,)
 
     Raises
     ------
@@ -212,9 +212,9 @@ def lengths(places: np.ndarray, ends: np.ndarray, other_ends: np.ndarray) -> np.
 def preferential_keys(rng: np.random.Generator, vertices: int, draws: int) -> np.ndarray:
     """Grow a graph by the copying model, without duplicates: each edge as low * n + high, in ascending order.
 
-    A list holds all ends. Those of edge e are at positions 2 e and 2 e + 1: at 2 e the new vertex, and at 2 e + 1 a
-    copy of an end of an earlier vertex's edge, so a vertex is drawn with a probability proportional to its degree (V.
-    Batagelj and U. Brandes, Phys. Rev. E 71, 2005).
+    A list holds all ends. Position 2 e has the new vertex of edge e. Position 2 e + 1 has a copy of a random position
+    of earlier vertices' edges. A vertex is in the list as often as its degree says, so it is drawn in proportion to its
+    degree (V. Batagelj and U. Brandes, Phys. Rev. E 71, 2005).
     """
     new = 1 + np.arange(draws * (vertices - 1), dtype=np.int64) // draws
     copied = rng.integers(np.maximum(1, 2 * draws * (new - 1)))
@@ -288,7 +288,7 @@ def draw_arcs(vertices: int, arcs: int, seed: int, skew: float | None = None) ->
     if skew is None:
         tails = rng.integers(vertices, size=arcs)
     else:
-        # A share r of the arcs belongs to the first r^p n vertices, where p = 1 / share (2 for a skew of 3).
+        # A fraction r of the arcs belongs to the first r^p n vertices, where p = 1 / share (2 for a skew of 3).
         share = (skew - 2) / (skew - 1)
         ranks = np.minimum(vertices * rng.random(arcs) ** (1 / share), vertices - 1).astype(np.int64)
         tails = rng.permutation(vertices)[ranks]

@@ -59,7 +59,7 @@ def forget(owner: Rows) -> None:
 
 
 def starts(counts: np.ndarray) -> np.ndarray:
-    """Return the start of each list, and the end of the last list, int64. Lists of these lengths are consecutive."""
+    """Return the start of each of several consecutive lists with these lengths, and the end of the last one: int64."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
 
@@ -259,7 +259,7 @@ class Graph(Rows):
             wrong = np.flatnonzero((values < low) | (values > high))
             if len(wrong):
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
-        # Each arc is an entry of a sparse array: row tail, column number. SciPy sorts rows in linear time.
+        # Arc i is the entry of a sparse array in row tails[i] and column i. SciPy sorts rows in linear time.
         places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
         by_tail = sparse.coo_array(
             (weights.astype(np.int32, copy=False), places), shape=(vertices, max(1, len(tails)))
@@ -494,8 +494,8 @@ def read_packed(
     """Yield a function that reads an array of an .npz file by its name; raise InputError if the file is damaged.
 
     Check the arrays in the body of the `with` statement: any error in the body becomes an InputError. what: the file's
-    contents, for messages ("a packed graph"). advice: what to do about an invalid file. most: the maximum size in bytes
-    of all arrays together. The file states the sizes. The host's memory also limits them.
+    contents, for messages ("a packed graph"). advice: what to do about an invalid file. most: the maximum size
+    in bytes of all arrays together, as the file's directory states it. The host's memory also limits this size.
     """
     try:
         # zipfile reads no more of a member than the size that the archive's directory states.

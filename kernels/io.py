@@ -11,8 +11,8 @@ and packed graphs (kernels.graph). It also reads sparse arrays, by SciPy: .npz f
 Matrix Market files (.mtx, .mtx.gz).
 
 In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
-the piece has only the usual characters. Otherwise the piece is read line by line: an unusual line is accepted,
-and the error names a wrong line.
+the piece has only the usual characters. Otherwise the piece is read line by line: unusual but valid lines
+are accepted, and if a line is wrong, the error names this line.
 
 Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
 bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. The last
@@ -121,7 +121,7 @@ def _replaced(path: Path) -> Path:
 
 
 def _stream(path: Path) -> Callable[[str], IO] | None:
-    """Return a function of the mode that opens a path for direct writing. Return None if `atomic` replaces the path.
+    """Return a function that takes a mode and opens the path for direct writing; None if `atomic` replaces the path.
 
     Raises InputError if the path is a file of this process that is not open for writing.
     """

@@ -275,7 +275,7 @@ def shortest_path(
     """
     ours = None
     if method == "auto" and indices is None and sparse.issparse(csgraph) and 4 * csgraph.nnz >= csgraph.shape[0] ** 2:
-        method = "FW"  # as SciPy chooses; only SciPy's Floyd-Warshall reads duplicates in this way
+        method = "FW"  # as SciPy chooses, whose Floyd-Warshall does not add up duplicates
     known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # formats of SciPy's Floyd-Warshall
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
         ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")

@@ -26,8 +26,9 @@ list or dict
     The other functions return paths, or lengths and paths. A length is an int if all weights are integers, else a
     float.
 
-    Functions of one source return a dict whose keys are the targets (below: "by target"). Functions of all pairs
-    return an iterator of (source, dict). `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
+    Functions of one source return a dict whose keys are the targets (below: "by target"), or two such dicts. Functions
+    of all pairs return an iterator of pairs: a source, and what a function of one source returns for it.
+    `floyd_warshall` and `johnson` return a dict of dicts, by source and target.
 
     Centralities and `eccentricity` return a dict by node, or a number for a single node. `center` and `periphery`
     return lists.

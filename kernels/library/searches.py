@@ -483,7 +483,7 @@ def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
 
     Sources must be distinct.
 
-    The search starts from an additional vertex, which has arcs of weight 0 to the sources and the last number.
+    The search starts from an additional vertex, numbered n, which has arcs of weight 0 to the sources.
     """
     scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
     more = Graph(

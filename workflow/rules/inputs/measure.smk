@@ -26,7 +26,8 @@ def needs_gpu(target):
 def unless_changed(wildcards, measured):
     """Return the packed graph, as ancient if the record beside the CSV file has the same dataset entry.
 
-    While its input is being remade, Snakemake ignores a changed parameter, so a changed entry must be found here.
+    Snakemake ignores a job's changed parameters while the job's input is being remade. So this function looks for a
+    changed entry itself.
     """
     graph, path = graph_file(wildcards.dataset), records.beside(Path(measured))
     found = records.read(path) if path.exists() else {}
