@@ -247,7 +247,7 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     measured = {"card A": pd.concat([rows, cpu, elsewhere]), "card B": rows[rows["variant"] == "naive"]}
     text = reviewers.table(measured, {"card A": audited, "card B": audited}, config)
     assert " On the card A all jobs together take 6 minutes.\n" in text
-    assert "\n`make` also runs, once, `bellman_ford/cpu/nyc`: 11 minutes.\n\nOne batch" in text
+    assert "\n`make` also runs `bellman_ford/cpu/nyc` once. This takes 11 minutes.\n\nOne batch" in text
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     lines = {line[0]: line[1:] for line in lines}
     jobs = {name.split(",")[0]: line for name, line in lines.items() if "`snakemake" in line[0]}
