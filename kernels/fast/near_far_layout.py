@@ -14,7 +14,7 @@ LARGE = 2**22  # minimum vertices of a large graph: its distances take 16 MB, a 
 HUBS = 16  # a graph has hubs if half of its arcs lead to 1 / HUBS of its vertices
 LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: LINK of every link, FAN of a link to rows
 # Words that all blocks share:
-#   CALLED   1 + the number of the last meeting that a block called early; 0 if there is none
+#   CALLED   0 until a block calls a meeting early; then the number of the last meeting called early, plus 1
 #   LEASTS   the least distance in far; three words, for meetings by their number modulo 3
 #   QUEUED   the number of rows queued for their arcs of weight 0; two words, for even and odd levels
 #   LONG     1 + the number of the last meeting before which a block had FEW_ROUNDS rounds; two words, for even and odd

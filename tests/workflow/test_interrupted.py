@@ -138,7 +138,7 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     assert not cell.with_suffix(".csv").exists()
 
     assert "--unlock" in project.snakemake("large", code=1)
-    (words,) = re.findall(r"`snakemake (--unlock)`", README)
+    (words,) = re.findall(r"If Snakemake itself was\s+killed,\s+run\s+`snakemake (.+?)` first\.", README)
     project.snakemake(*words.split())
     project.snakemake("large")
     assert cell.with_suffix(".csv").read_text().count(",ok,") == 15

@@ -89,6 +89,6 @@ BESIDE_ARCHIVED = f"From the archive {config['archive']}, except what is marked 
 
 
 def source(measured=None):
-    """Say where a view's data were measured: here if results/ has them or will have them, else in the archive."""
+    """Return the note on the origin of a view's data: results/ if they are or will be there, else the archive."""
     here = Path("results", measured).exists() if measured else plan.measured_here()
     return MEASURED_HERE if here or not SIMULATING else ARCHIVED

@@ -53,11 +53,13 @@ NOTES = [
     "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
     f"whose growth is another) by least squares, over the tables' datasets: at least {MIN_DATASETS} of them, else no "
     "fit. The median is of a cell's runs, of several batches that of their medians.",
-    f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 where the "
-    "time is proportional to it. Theory's slope: the exponent of V where E grows as V.",
-    "The figure shows a problem only where one of its variants has a fit.",
+    f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 if the "
+    "time is proportional to the term. Theory's slope: the exponent of V if E grows as V.",
+    "The figure shows a problem only if one of its variants has a fit.",
 ]
-OF_FAMILIES = "families of generated graphs, each fitted over its datasets alone, and drawn where it has a fit."
+OF_FAMILIES = (
+    "families of generated graphs. The fit of a family uses only its datasets. Families without a fit are not drawn."
+)
 
 
 class Bound(NamedTuple):

@@ -468,7 +468,7 @@ def test_every_block_of_the_page_is_run():
 def test_the_page_lists_the_functions():
     (table,) = re.findall(r"^\| kind .*?\n\n", PAGE, re.MULTILINE | re.DOTALL)
     assert sorted(re.findall(r"`(\w+)`", table)) == sorted(networkx_info.FUNCTIONS)
-    assert f"fewer than {backend.SMALL} nodes" in PAGE
+    assert f"\n* The graph has fewer than {backend.SMALL} nodes. " in PAGE
 
 
 def test_what_is_not_served_is_refused_if_the_call_names_the_backend(site, tmp_path):

@@ -145,7 +145,7 @@ def view_output(view):
 
 
 def view_source(view):
-    """Say where the data that a view shows were measured."""
+    """Return the note on the origin of the data that a view shows."""
     if view.name in [f"draw_{sweep}" for sweep in SWEPT]:
         return source(f"{view.reads[0]}.csv")
     if "all_pairs" in view.reads:
