@@ -159,9 +159,8 @@ def test_elsewhere_it_starts_anew(monkeypatch, change):
         graph = Graph.load("nyc.npz")
         graph.meta["sha256"] = "6" * 64
         graph.save("nyc.npz")
-    rows = run(**({"repeats": 5} if change == "protocol" else {}))
-    seconds = rows.set_index([measurements.variants(rows), "round"])["seconds"]
-    assert all(seconds[key, row["round"]] != row["seconds"] for key, row in kept)
+    rows = run(commit="def", **({"repeats": 5} if change == "protocol" else {}))
+    assert {row["commit"] for _, row in kept} == {"abc"} and set(rows["commit"]) == {"def"}
 
 
 def test_a_timeout_has_one_row():
