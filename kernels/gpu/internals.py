@@ -19,9 +19,12 @@ cache = Later("kernels.gpu.cache")  # not used by the simulator
 _HANDLES: dict[tuple, tuple[int, bool]] = {}  # key: card, kernel and types of its arguments
 
 
-def compiled_kernel(kernel, arguments: tuple, device: int) -> tuple[int, bool]:
-    """Return the driver's handle of a kernel for these arguments on a card, and whether its launch is cooperative."""
-    key = device, kernel, *map(_type_key, arguments)
+def compiled_kernel(kernel, arguments: tuple, device: int, keys: list | None = None) -> tuple[int, bool]:
+    """Return the driver's handle of a kernel for these arguments on a card, and whether its launch is cooperative.
+
+    keys: the `type_key` of each argument; computed if None.
+    """
+    key = device, kernel, *(map(type_key, arguments) if keys is None else keys)
     if key not in _HANDLES:
         cache.enable(kernel)
         compiled = kernel.compile(tuple(map(kernel.typeof_pyval, arguments)))
@@ -29,10 +32,10 @@ def compiled_kernel(kernel, arguments: tuple, device: int) -> tuple[int, bool]:
     return _HANDLES[key]
 
 
-def _type_key(argument) -> tuple:
+def type_key(argument) -> tuple:
     """Return a key of the type of an argument."""
     if isinstance(argument, tuple):
-        return type(argument), *map(_type_key, argument)
+        return type(argument), *map(type_key, argument)
     # The shape of an array of several dimensions is part of the key, because it decides the layout.
     return argument.dtype.str, argument.strides, argument.shape[1:] and argument.shape
 

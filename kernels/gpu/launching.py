@@ -6,7 +6,7 @@ import ctypes
 from array import array
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from cuda.bindings import driver
@@ -20,6 +20,7 @@ GRAPH_ITERATIONS = 1024
 STREAMS = 16  # maximum number of streams for the launches of one step
 ATTRIBUTES = driver.CUfunction_attribute
 SHARED_LIMITS: dict[tuple[int, int], int] = {}  # bytes of shared memory allowed so far; key: card and kernel's handle
+PREFERRING: set[tuple[int, int]] = set()  # card and handle of kernels that prefer shared memory to L1 cache
 
 
 class _Step:
@@ -58,52 +59,69 @@ def check_arguments() -> None:
     internals.check_echo(arrived.copy_to_host())
 
 
+class LaidOut(NamedTuple):
+    """An argument in the form that the driver takes."""
+
+    argument: Any  # stays alive, because the card uses it and its id is a key
+    key: tuple  # of its type
+    values: array  # the 8-byte values that the kernel receives
+    pointers: array  # the address of each value
+
+
 class Prepared:
     """Launches whose arguments are laid out once, in the form that the CUDA driver's launch functions take.
 
     Numba's dispatcher is not used, because on a small graph it takes far longer to launch a kernel than to run it.
     """
 
-    def __init__(self, launches: tuple | list):
-        self.device = device = int(checked(driver.cuCtxGetDevice()))
-        words = array("Q", [0])  # the arguments; the first word is the number of the iteration
-        offsets: list[int] = []  # positions in `words` of all arguments, launch by launch
-        self.rows = []
-        for kernel, blocks, threads, arguments, *shared in launches:
-            handle, cooperative = internals.compiled_kernel(kernel, arguments, device)
-            shared = shared[0] if shared else 0
-            if shared > SHARED_LIMITS.get((device, handle), 0):
-                SHARED_LIMITS[device, handle] = shared
-                limit = ATTRIBUTES.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                checked(driver.cuKernelSetAttribute(limit, shared, handle, device))
-            # A row: the driver's arguments before the stream; the index in `offsets` of the kernel's first argument;
-            # whether the launch is cooperative.
-            self.rows.append(((handle, *_three(blocks), *_three(threads), shared), len(offsets), cooperative))
-            for argument in arguments:
-                if argument is STEP:
-                    offsets.append(0)
-                else:
-                    passed = self.as_passed(argument)
-                    offsets.extend(range(len(words), len(words) + len(passed)))
-                    words.extend(passed)
-        first = words.buffer_info()[0]
-        pointers = array("Q", [first + 8 * offset for offset in offsets])
-        self.pointers, self.words = pointers.buffer_info()[0], words
-        self.kept = launches, pointers  # keeps arrays alive whose addresses are used
+    def __init__(self, launches: tuple | list = ()):
+        self.device = int(checked(driver.cuCtxGetDevice()))
+        self.step = array("Q", [0])  # the number of the iteration
+        step = array("Q", self.step.buffer_info()[:1])
+        self.arguments = {id(STEP): LaidOut(STEP, internals.type_key(STEP), self.step, step)}
+        self.pointers = array("Q")  # of all arguments, launch by launch
+        # A row: the driver's arguments before the stream; the index in `pointers` of the kernel's first argument;
+        # whether the launch is cooperative.
+        self.rows: list[tuple] = []
+        self.launches: list[tuple] = []
+        self.add(launches)
 
-    def as_passed(self, argument: Any) -> list[int]:
-        return internals.as_passed(argument)
+    def add(self, launches: tuple | list) -> None:
+        """Lay out further launches."""
+        for kernel, blocks, threads, arguments, *shared in launches:
+            laid_out = [self._lay_out(argument) for argument in arguments]
+            keys = [one.key for one in laid_out]
+            handle, cooperative = internals.compiled_kernel(kernel, arguments, self.device, keys)
+            shared = shared[0] if shared else 0
+            if shared > SHARED_LIMITS.get((self.device, handle), 0):
+                SHARED_LIMITS[self.device, handle] = shared
+                limit = ATTRIBUTES.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                checked(driver.cuKernelSetAttribute(limit, shared, handle, self.device))
+            given = handle, *_three(blocks), *_three(threads), shared
+            self.rows.append((given, len(self.pointers), cooperative))
+            for one in laid_out:
+                self.pointers.extend(one.pointers)
+        self.launches.extend(launches)
+
+    def _lay_out(self, argument: Any) -> LaidOut:
+        """Lay out an argument, once even if several launches have it."""
+        if id(argument) not in self.arguments:
+            values = array("Q", internals.as_passed(argument))
+            address, count = values.buffer_info()
+            pointers = array("Q", range(address, address + 8 * count, 8))
+            self.arguments[id(argument)] = LaidOut(argument, internals.type_key(argument), values, pointers)
+        return self.arguments[id(argument)]
 
     def enqueue(self, stream=0, times: int = 1) -> None:
         """Launch all kernels in turn, `times` times, from Python, without waiting."""
-        for self.words[0] in range(times):  # sets the argument STEP to the number of the iteration
+        for self.step[0] in range(times):  # sets the argument STEP to the number of the iteration
             for row in range(len(self.rows)):
                 self.enqueue_one(row, stream)
 
     def enqueue_one(self, row: int, stream=0) -> None:
         """Launch number `row` of the launches from Python, without waiting."""
         given, index, cooperative = self.rows[row]
-        address = self.pointers + 8 * index
+        address = self.pointers.buffer_info()[0] + 8 * index
         if cooperative:
             (error,) = driver.cuLaunchCooperativeKernel(*given, stream, address)
         else:
@@ -120,8 +138,8 @@ class Prepared:
         given = np.array(rows, np.uint64)
         columns = (
             *(given[:, 0].copy(), given[:, 1:7].astype(np.uint32), given[:, 7].astype(np.uint32)),
-            *(np.array(cooperative), self.pointers + 8 * np.array(indices, np.uint64)),
-            np.frombuffer(self.words, np.uint64, 1),
+            *(np.array(cooperative), self.pointers.buffer_info()[0] + 8 * np.array(indices, np.uint64)),
+            np.frombuffer(self.step, np.uint64),
         )
         compiled = _launch_loop()
 
@@ -136,7 +154,7 @@ class Prepared:
         If an argument is STEP, one graph holds all iterations. Otherwise a graph of GRAPH_ITERATIONS iterations is
         replayed.
         """
-        chunk = max(1, times) if any(a is STEP for launch in self.kept[0] for a in launch[3]) else GRAPH_ITERATIONS
+        chunk = max(1, times) if any(a is STEP for launch in self.launches for a in launch[3]) else GRAPH_ITERATIONS
         stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))
         launch = self.loop(wait=False, stream=int(stream))
         try:
@@ -217,21 +235,22 @@ def enqueued(steps: list[list[tuple]], *, compiled: bool) -> Callable[[], None]:
     """
     launches = [launch for step in steps for launch in step]
     ready = prepared(launches)
-    _prefer_shared_memory(ready)
+    _prefer_shared_memory(ready.device, ready.rows)
     if len(launches) > len(steps):
         return SideBySide(steps).launch
     return partial(ready.loop(wait=False), 1) if compiled else ready.enqueue
 
 
-def _prefer_shared_memory(ready: Prepared) -> None:
+def _prefer_shared_memory(device: int, rows: list[tuple]) -> None:
     """Choose the split of L1 cache with the most shared memory for all kernels with dynamic shared memory.
 
     A multiprocessor cannot run two kernels with different splits at the same time.
     """
-    for handle in {given[0] for given, *_ in ready.rows}:
-        if SHARED_LIMITS.get((ready.device, handle)):
+    for handle in {given[0] for given, *_ in rows}:
+        if SHARED_LIMITS.get((device, handle)) and (device, handle) not in PREFERRING:
             carveout = ATTRIBUTES.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
-            checked(driver.cuKernelSetAttribute(carveout, 100, handle, ready.device))  # per cent
+            checked(driver.cuKernelSetAttribute(carveout, 100, handle, device))  # per cent
+            PREFERRING.add((device, handle))
 
 
 class SideBySide:
@@ -279,24 +298,6 @@ class SideBySide:
             driver.cuGraphExecDestroy(self.executable)
 
 
-class Alike(Prepared):
-    """Launches that share most of their arguments. A shared argument is laid out once.
-
-    passed: maps the id of each argument laid out so far to the argument and its layout.
-    """
-
-    def __init__(self, launches: list, passed: dict[int, tuple]):
-        self.passed = passed
-        super().__init__(launches)
-
-    def as_passed(self, argument: Any) -> list[int]:
-        _, found = self.passed.get(id(argument), (None, None))
-        if found is None:
-            found = internals.as_passed(argument)
-            self.passed[id(argument)] = argument, found  # the argument stays alive, and its id unique
-        return found
-
-
 def enqueue_steps(steps: list[list[tuple]]) -> None:
     """Launch the steps in order, without waiting; launches of one step may overlap.
 
@@ -304,10 +305,11 @@ def enqueue_steps(steps: list[list[tuple]]) -> None:
     the card runs a step while the host prepares the next step.
     """
     check_arguments()
-    passed: dict[int, tuple] = {}
+    ready = Prepared()
     for step in steps:
-        ready = Alike(step, passed)
-        _prefer_shared_memory(ready)
+        start = len(ready.rows)
+        ready.add(step)
+        _prefer_shared_memory(ready.device, ready.rows[start:])
         count = min(len(step), STREAMS)
         streams, events = _streams(ready.device)
         if count > 1:
@@ -315,7 +317,7 @@ def enqueue_steps(steps: list[list[tuple]]) -> None:
         for stream in streams[1:count]:
             checked(driver.cuStreamWaitEvent(stream, events[0], 0))
         for row in range(len(step)):
-            ready.enqueue_one(row, streams[row % count])
+            ready.enqueue_one(start + row, streams[row % count])
         for stream, event in zip(streams[1:count], events[1:count], strict=True):
             checked(driver.cuEventRecord(event, stream))
             checked(driver.cuStreamWaitEvent(0, event, 0))

@@ -97,7 +97,7 @@ def driver(loop, monkeypatch):
     monkeypatch.setattr(bindings, "cuLaunchKernel", lambda *given: (driver.plain(*given),))
     monkeypatch.setattr(bindings, "cuLaunchCooperativeKernel", lambda *given: (driver.cooperative(*given),))
     monkeypatch.setattr(bindings, "cuKernelSetAttribute", lambda _, *given: driver.append(given) or (SUCCESS,))
-    monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, arguments, device: (kernel, kernel >= 100))
+    monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, *_: (kernel, kernel >= 100))
     monkeypatch.setattr(launching, "check_arguments", lambda: None)
     monkeypatch.setattr(launching, "SHARED_LIMITS", {})
     monkeypatch.setattr(runs.card, "gpu_visible", lambda: True)
@@ -163,7 +163,7 @@ def test_launches_of_a_step_may_overlap_and_the_next_step_waits(driver, monkeypa
         monkeypatch.setattr(bindings, name, lambda *given, name=name: driver.append((name, *given)) or (SUCCESS,))
     monkeypatch.setattr(launching, "STREAMS", 2)  # stream 1, and events 2 and 3
     monkeypatch.setattr(launching, "_streams", cache(launching._streams.__wrapped__))
-    monkeypatch.setattr(launching, "_prefer_shared_memory", lambda ready: None)
+    monkeypatch.setattr(launching, "_prefer_shared_memory", lambda *_: None)
     number, passed = np.uint32(9), []
     monkeypatch.setattr(internals, "as_passed", lambda value, of=internals.as_passed: passed.append(value) or of(value))
     one = (7, (5, 4), (32, 16), (STEP, number))
