@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kernels.graph import Graph
 
 ORIGINS = ("paper", "sparry", "ours", "library")
-ALL_PAIRS_REVISION = 1  # like Variant.revision, for all pairs without a matrix (fast/hierarchy/all_pairs.py)
+ALL_PAIRS_REVISION = 2  # like Variant.revision, for all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # maximum number of vertices whose pairs can be numbered in 32 bits
 
 
@@ -154,9 +154,9 @@ _ENTRIES = (
     Variant("edge", "apsp", "Edge", "apsp", "sparry.edge:apsp", **_SPARRY),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", "sparry.dijkstra:block_apsp", **_SPARRY),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", "sparry.delta_stepping:block_apsp", **_SPARRY),
-    Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=4),
-    Variant("hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", "ours", revision=4),
-    Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", "ours"),
+    Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=5),
+    Variant("hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", "ours", revision=5),
+    Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", "ours", revision=2),
     Variant("dijkstra", "scipy", "SciPy", "sssp", "libraries:scipy_dijkstra", **_SCIPY),
     Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", "libraries:scipy_dijkstra", **_SCIPY),
     Variant("dijkstra", "networkit", "NetworKit", "sssp", "libraries:networkit_dijkstra", **_NETWORKIT),

@@ -21,18 +21,18 @@ A meeting is a barrier of the card. A block goes to the next meeting when its qu
 block publishes how many entries its part of far has, and their least distance. So all blocks raise the threshold to the
 same value. After the meeting each block reads an equal share of every part. It adds entries below the threshold to its
 own queue, and all others to its own part of far. Far has two halves: blocks read one half and write to the other half.
-A block calls an early meeting if its queue or its part of far is long. Before an early meeting, each block moves the
-entries left in its queue to far, so that all blocks share these entries.
+A block calls an early meeting if its queue or its part of far is long, or if it repeats much of its work. Before an
+early meeting, each block moves the entries left in its queue to far, so that all blocks share these entries.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
 several rounds. If most blocks had near entries left and repeated much work, the card is busy, and nearer vertices
-should come first. Then delta becomes a quarter of the range from the least distance left to the threshold. A block
+should come first. Then delta becomes half of the range from the least distance left to the threshold. A block
 repeated much work if more than 1 in WORK_TWICE of its entries was for a vertex that was near already.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
 one thread per arc. If a vertex has more arcs than its row can hold, the row's last word is a link to up to DIRECT
-further arcs. A warp relaxes the arcs behind its threads' links, one link after the other. If a vertex has more than
+further arcs. A warp relaxes the arcs behind its threads' links, two links at a time. If a vertex has more than
 DIRECT further arcs, the link leads to a fan instead: further rows, which are enqueued like vertices and can have links
 to arcs. Vertices of a large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
 

@@ -12,8 +12,10 @@ from kernels.graph import INF
 
 CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
-NARROWER = u32(2)  # bits by which threshold - least is shifted right, to get delta, if most blocks repeated much work
-WORK_TWICE = u32(32)  # a block repeated much work if more than 1 in 32 entries was for a vertex that was near already
+WORK_TWICE = u32(64)  # a block repeated much work if more than 1 in 64 entries was for a vertex that was near already
+# A block also calls a meeting if, of at least ENOUGH entries, more than 1 in OFTEN_TWICE was for a vertex that was near
+# already, and the block relaxes as many rows at once as it can.
+ENOUGH, OFTEN_TWICE = u32(1024), u32(4)
 SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp
 NO_ARC = np.uint64(INF << 32)  # fills up a row; its weight exceeds any distance
@@ -118,12 +120,12 @@ def enqueue(v, d, before, block):
     before: the former distance of v, to count vertices that are enqueued again.
     """
     is_near = d < block.threshold
-    if before < block.threshold and v & u32(SAMPLE - u32(1)) == 0:
-        cuda.atomic.add(block.counters, AGAIN, u32(1))
     # One atomic addition serves both piles, so that the threads of a warp do not diverge here.
     index = u32(cuda.atomic.add(block.counters, block.counter if is_near else FAR, u32(1)))
     entry = u64(u64(d) << u64(32) | u64(v))
     if is_near:
+        if before < block.threshold and v & u32(SAMPLE - u32(1)) == 0:
+            cuda.atomic.add(block.counters, AGAIN, u32(1))
         index = u32(block.tail + u32(index - block.seen))
         if u32(index - block.head) < u32(len(block.queue)):
             block.queue[index & u32(len(block.queue) - 1)] = entry
@@ -145,51 +147,83 @@ def relax(arc, d, dist, block):
 
 
 @cuda.jit(device=True)
-def relax_if_less(arc, d, dist, block):
-    """Relax an arc as `relax` does, but read the distance first: a read takes less time than an atomic minimum."""
-    if u32(d + u32(arc >> u64(32))) < u32(dist[u32(arc)]):
-        return relax(arc, d, dist, block)
-    return u32(INF)
+def lowers(arc, d, dist):
+    """Return whether an arc of a vertex at distance d seems to lower a distance.
+
+    A read takes less time than the atomic minimum of `relax`.
+    """
+    return u32(d + u32(arc >> u64(32))) < u32(dist[u32(arc)])
 
 
 @cuda.jit(device=True)
-def follow_link(link, d, arcs, dist, block):
-    """Relax the arcs or enqueue the rows behind a link, with a whole warp; return the least distance added to far."""
-    least = u32(INF)
-    first, count = u32(link), u32(link >> u64(32)) & COUNT
-    i = u32(0) if SIMULATED else u32(cuda.laneid)
-    if link & FAN:
-        while i < count:
-            least = min(least, enqueue(u32(first + i), d, u32(INF), block))
-            i = u32(i + u32(LANES))
-    else:
-        start = u64(u64(first) << u64(block.bits))
-        while i < count:
-            arc, other = arcs[u64(start + u64(i))], NO_ARC
-            if u32(i + u32(LANES)) < count:
-                other = arcs[u64(start + u64(u32(i + u32(LANES))))]
-            least = min(least, relax_if_less(arc, d, dist, block))
-            least = min(least, relax_if_less(other, d, dist, block))
-            i = u32(i + u32(2 * LANES))
+def lane_number():
+    return u32(0) if SIMULATED else u32(cuda.laneid)
+
+
+@cuda.jit(device=True)
+def arcs_behind(link):
+    """Return the number of arcs behind a link; 0 if it leads to rows, or is 0."""
+    return u32(0) if link & FAN else u32(link >> u64(32)) & COUNT
+
+
+@cuda.jit(device=True)
+def follow_fan(link, d, block):
+    """Enqueue the rows behind a link to rows, with a whole warp; return the least distance added to far."""
+    least, i, count = u32(INF), lane_number(), u32(link >> u64(32)) & COUNT
+    while link & FAN and i < count:
+        least = min(least, enqueue(u32(u32(link) + i), d, u32(INF), block))
+        i = u32(i + u32(LANES))
     return least
 
 
 @cuda.jit(device=True)
+def follow_pair(one, d_one, other, d_other, arcs, dist, block):
+    """Follow two links (0: none) of vertices at the given distances, with a whole warp; return as `follow_fan` does.
+
+    A thread reads two arcs, and then two distances, before it relaxes an arc: reads take far longer, and two reads can
+    overlap.
+    """
+    least = min(follow_fan(one, d_one, block), follow_fan(other, d_other, block))
+    count, count_other = arcs_behind(one), arcs_behind(other)
+    start, start_other = u64(u64(u32(one)) << u64(block.bits)), u64(u64(u32(other)) << u64(block.bits))
+    i = lane_number()
+    while i < max(count, count_other):
+        arc = arcs[u64(start + u64(i))] if i < count else NO_ARC
+        arc_other = arcs[u64(start_other + u64(i))] if i < count_other else NO_ARC
+        lowers_one, lowers_other = lowers(arc, d_one, dist), lowers(arc_other, d_other, dist)
+        if lowers_one:
+            least = min(least, relax(arc, d_one, dist, block))
+        if lowers_other:
+            least = min(least, relax(arc_other, d_other, dist, block))
+        i = u32(i + u32(LANES))
+    return least
+
+
+@cuda.jit(device=True)
+def received(link, d, lane):
+    """Return a link and a distance of another thread of the warp."""
+    upper = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link >> u64(32))), lane))
+    lower = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link)), lane))
+    return u64(u64(upper) << u64(32) | u64(lower)), u32(cuda.shfl_sync(FULL_WARP, i32(d), lane))
+
+
+@cuda.jit(device=True)
 def follow_links(link, d, arcs, dist, block):
-    """Follow the links of the warp's threads (0: none), one after the other; return the least distance added to far."""
+    """Follow the links of the warp's threads (0: none), two at a time; return the least distance added to far."""
     least = u32(INF)
     if SIMULATED:
         if link != u64(0):
-            least = follow_link(link, d, arcs, dist, block)
+            least = follow_pair(link, d, u64(0), d, arcs, dist, block)
     else:
         todo = u32(cuda.ballot_sync(FULL_WARP, link != u64(0)))
         while todo != u32(0):
-            lane = i32(cuda.ffs(i32(todo)) - 1)
+            one, d_one = received(link, d, i32(cuda.ffs(i32(todo)) - 1))
             todo = u32(todo & u32(todo - u32(1)))
-            upper = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link >> u64(32))), lane))
-            lower = u32(cuda.shfl_sync(FULL_WARP, i32(u32(link)), lane))
-            to_owner = u32(cuda.shfl_sync(FULL_WARP, i32(d), lane))
-            least = min(least, follow_link(u64(u64(upper) << u64(32) | u64(lower)), to_owner, arcs, dist, block))
+            other, d_other = received(link, d, i32(max(0, cuda.ffs(i32(todo)) - 1)))
+            if todo == u32(0):
+                other = u64(0)
+            todo = u32(todo & u32(todo - u32(1)))
+            least = min(least, follow_pair(one, d_one, other, d_other, arcs, dist, block))
     return least
 
 
@@ -240,6 +274,9 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
             call = waiting > called or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
+            if taken >= ENOUGH and count == u32(threads >> block.bits):
+                again = u32(cuda.atomic.add(counters, AGAIN, u32(0)))
+                call = call or u32(SAMPLE * OFTEN_TWICE * again) > taken
             if call and asked <= meeting:
                 cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
             counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
@@ -284,12 +321,12 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 def next_window(least, threshold, delta, meeting, parts, words):
     """Return delta and the threshold after a meeting, from what the blocks counted before the meeting.
 
-    If near entries are left and most blocks repeated much work, narrow the window. If no near entries are left and no
+    If near entries are left and most blocks repeated much work, halve the window. If no near entries are left and no
     block had FEW_ROUNDS rounds, double delta, because the meetings take most of the time.
     """
     if least < threshold:
         if u32(2) * words[u32(WASTED + meeting % u32(3))] > parts:
-            delta = max(u32(1), u32(u32(threshold - least) >> NARROWER))
+            delta = max(u32(1), u32(u32(threshold - least) >> u32(1)))
             threshold = u32(least + delta)
     else:
         if words[u32(LONG + (meeting & u32(1)))] != u32(meeting + u32(1)):

@@ -33,6 +33,7 @@ from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, r
 from kernels.graph import Graph, kept, starts
 
 SMALLEST = 128  # maximum number of vertices in a fragment of the last level
+LEAST_FRAGMENTS = 2.5  # least number of fragments of a level, if all were of the maximum size
 RATIO = 8  # ratio of the maximum sizes of a fragment in successive levels
 BAND = 32  # number of depths in a band
 # A class has fragments of at most this number of slots, and of more than the class before.
@@ -80,7 +81,7 @@ class Fragments:
 def sizes_for(vertices: int) -> list[int]:
     """Return the sizes at which a tree of `vertices` vertices is cut, the largest first."""
     sizes = [SMALLEST]
-    while sizes[0] * RATIO * 4 <= vertices:
+    while sizes[0] * RATIO * LEAST_FRAGMENTS <= vertices:
         sizes.insert(0, sizes[0] * RATIO)
     return sizes
 

@@ -28,6 +28,8 @@ from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
+CLIMBERS = 2 if SIMULATED else 8  # threads that search up from one source
+SOURCES_PER_ASCENT = LANES // CLIMBERS  # sources of a block of ascend
 SOURCES_PER_THREAD = 4  # or 1, if a block would take more than 1 / MIN_BLOCKS of the maximum shared memory
 MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
@@ -80,29 +82,34 @@ def ascend(pitch, height, sources, depths, start, heads, up, found):
     """Search up from each source.
 
     sources[column] is the row of the column's source. Set found[depth, column] to the distance from this source to its
-    ancestor of this depth. A thread has an array of distances in shared memory, one per depth.
+    ancestor of this depth. CLIMBERS threads share the arcs of each ancestor. A block has an array of distances per
+    source in shared memory, one per depth. All threads of a block wait at each depth.
     """
     rows = cuda.shared.array(0, uint32)
-    lane, column = u32(cuda.threadIdx.x), u64(thread_x())
+    lane, climber = u32(cuda.threadIdx.x // u32(CLIMBERS)), i32(cuda.threadIdx.x % u32(CLIMBERS))
+    column = u64(u64(cuda.blockIdx.x) * u64(SOURCES_PER_ASCENT) + u64(lane))
     row = sources[column]
     depth = depths[row]
-    d = i32(0)
+    d = climber
     while d < height:
-        rows[u32(u32(d) * u32(LANES) + lane)] = NO_PATH
-        d += 1
-    rows[u32(u32(depth) * u32(LANES) + lane)] = 0
+        rows[u32(u32(d) * u32(SOURCES_PER_ASCENT) + lane)] = u32(0) if d == depth else NO_PATH
+        d += i32(CLIMBERS)
+    cuda.syncthreads()
     d = i32(height - 1)
     while d >= 0:
-        here = rows[u32(u32(d) * u32(LANES) + lane)]
+        here = rows[u32(u32(d) * u32(SOURCES_PER_ASCENT) + lane)]
         if d <= depth:
-            arc, end = start[row], start[row + 1]
-            if arc < end:
-                row = heads[arc]
+            first, end = start[row], start[row + 1]
+            arc = first + climber
             while arc < end:
-                at = u32(u32(depths[heads[arc]]) * u32(LANES) + lane)
+                at = u32(u32(depths[heads[arc]]) * u32(SOURCES_PER_ASCENT) + lane)
                 rows[at] = min(rows[at], add(here, up[arc]))
-                arc += 1
-        found[u64(u64(d) * pitch + column)] = here
+                arc += CLIMBERS
+            if first < end:
+                row = heads[first]
+        if climber == 0:
+            found[u64(u64(d) * pitch + column)] = here
+        cuda.syncthreads()
         d -= 1
 
 
@@ -232,9 +239,11 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     """Return the kernel that finds the distances of all rows of some fragments, from `count` sources per thread.
 
     A block searches the fragments of one task, task_fragments[task] to task_fragments[task + 1] - 1, for `width`
-    columns. The blocks of a task have successive numbers. stores: whether to write distances to matrix[row, column].
-    reduces: whether to add each source's farthest vertex, sum of distances and number of reached vertices to `totals`.
-    inverts: whether to add each source's sum of reciprocal distances too; `totals` must then be HarmonicTotals.
+    columns. The first block belongs to task `first_task`. The blocks of a task have successive numbers.
+
+    stores: whether to write distances to matrix[row, column]. reduces: whether to add each source's farthest vertex,
+    sum of distances and number of reached vertices to `totals`. inverts: whether to add each source's sum of reciprocal
+    distances too; `totals` must then be HarmonicTotals.
     """
     load, store, load_record, copies = loader(count), storer(count), loader(4), same(count)
     (first, second, third), relax_record = slot_readers(count), record_relaxer(count)
@@ -246,9 +255,11 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     width = u32(LANES * count)
 
     @cuda.jit(**BOUNDS)
-    def descend(task_fragments, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals):  # noqa: PLR0913
+    def descend(  # noqa: PLR0913
+        task_fragments, first_task, groups, pitch, fragments, tops, tree, records, sources, found, matrix, totals
+    ):
         rows = cuda.shared.array(0, uint32, alignment=ALIGNMENT)
-        task, group = u32(cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
+        task, group = u32(first_task + cuda.blockIdx.x // groups), u32(cuda.blockIdx.x % groups)
         lane = u64(cuda.threadIdx.x) * u64(count)
         first_column = u64(group) * u64(width)
         column = u64(first_column + lane)
@@ -365,7 +376,7 @@ class ManySources:
                 kernel, inverting = (search_fragments(count, stores, reduces, inverts) for inverts in (False, reduces))
                 classes.append((kernel, count, row * count, tasks, inverting))
             self.plan.append(classes[::-1])
-        check_shared(on_card.graph, 4 * LANES * self.height, "a path of its elimination tree")
+        check_shared(on_card.graph, 4 * SOURCES_PER_ASCENT * self.height, "a path of its elimination tree")
         filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = Records(start, words)
@@ -392,6 +403,12 @@ class ManySources:
             (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
         )
 
+    def ascent(self, columns: int, pitch: int, rows, found) -> tuple:
+        """Return the launch of ascend for the sources with these rows; found: for `height` rows of `pitch` columns."""
+        on, height = self.on_card, self.height
+        arguments = np.uint64(pitch), np.int32(height), rows, on.tree.depths, on.start, on.heads, on.up, found
+        return ascend, columns // SOURCES_PER_ASCENT, LANES, arguments, 4 * SOURCES_PER_ASCENT * height
+
     def search(self, numbers: np.ndarray, *, inverts: bool = False) -> Callable[[], None]:
         """Return a function that launches a search. inverts: see `search_fragments`; requires reduces=True.
 
@@ -408,14 +425,13 @@ class ManySources:
         types = np.uint64, np.uint64, np.uint32, np.float64
         self.totals = kind(*run.upload(*(np.zeros(length, dtype) for dtype in types[: len(kind._fields)])))
         pitch, columns = np.uint64(self.most), self.pitch(len(numbers))
-        climb = pitch, np.int32(self.height), source_rows, on.tree.depths, on.start, on.heads, on.up, self.found
-        steps: list = [(ascend, columns // LANES, LANES, climb, 4 * LANES * self.height)]
+        steps: list = [self.ascent(columns, self.most, source_rows, self.found)]
         for classes in self.plan:
             level = []
             for kernel, count, shared, tasks, inverting in classes:
                 groups = columns // (LANES * count)
                 arguments = (
-                    *(tasks, np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),
+                    *(tasks, np.uint32(0), np.uint32(groups), pitch, on.extents, on.tops, on.tree, self.records),
                     *(source_numbers, self.found, self.matrix, self.totals),
                 )
                 level.append((inverting if inverts else kernel, groups * (len(tasks) - 1), LANES, arguments, shared))

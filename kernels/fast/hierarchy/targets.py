@@ -16,19 +16,19 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import cuda, uint32
+from numba import cuda, njit, uint32
 
 from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.hierarchy import many_sources
 from kernels.fast.hierarchy.all_pairs import AllPairsSearch
 from kernels.fast.hierarchy.customize import Extents, Tree
 from kernels.fast.hierarchy.fragments import Fragments
-from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, ascend
+from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
 from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, kept, starts
 from kernels.run import Run
 
+FEW = 2  # a level has few blocks if it has at most FEW times as many as the card can run at once
 KEPT = 2**30  # maximum bytes on the card that are kept for the next search
 ALIGNED = 256  # bytes; `upload` starts each array at a multiple
 
@@ -62,8 +62,7 @@ class Chosen:
     borders: np.ndarray  # int64, (c + 1,)
     boundary: np.ndarray  # int32
     tops: np.ndarray  # int32, (c,)
-    tasks: np.ndarray  # int64: first fragment of each task (`fragments.tasks`), and c
-    class_tasks: np.ndarray  # int64: first task of each class, and the number of tasks
+    class_start: np.ndarray  # int64: first fragment of each class, and c
     targets: np.ndarray  # int32, (t,): row of each target
 
     @property
@@ -74,31 +73,49 @@ class Chosen:
 def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
     """Return the fragments that hold a target (a row), and all fragments above these. Level 0 is always chosen."""
     depend = above(fragments)
-    needed = np.zeros(len(fragments.tops), bool)
-    needed[0] = True
-    needed[fragments.of_row[targets]] = True
-    for first, end in reversed(list(pairwise(fragments.level_start[1:]))):
-        needed[depend.parents[first + np.flatnonzero(needed[first:end])]] = True
-    chosen = np.flatnonzero(needed)
+    chosen = np.flatnonzero(needed(fragments.of_row[targets], depend.parents))
     first = fragments.row_start[chosen]
     row_start = starts(fragments.row_start[chosen + 1] - first)
-    moved = np.zeros(len(needed), np.int64)  # for each former fragment: new minus former number of its rows
+    moved = np.zeros(len(fragments.tops), np.int64)  # for each former fragment: new minus former number of its rows
     moved[chosen] = row_start[:-1] - first
     widths = fragments.borders[chosen + 1] - fragments.borders[chosen]
     borders = starts(widths)
-    at = np.repeat(fragments.borders[chosen] - borders[:-1], widths) + np.arange(borders[-1])
+    boundary = np.empty(borders[-1], np.int32)
+    move(fragments.boundary, depend.of_boundary, moved, fragments.borders[chosen], borders, boundary)
     classes = depend.classes[chosen]
-    tasks = cutting.changes(classes, row_start[:-1] // many_sources.TASK_ROWS)
     return Chosen(
         first=first,
         row_start=row_start,
         borders=borders,
-        boundary=(fragments.boundary[at] + moved[depend.of_boundary[at]]).astype(np.int32),
+        boundary=boundary,
         tops=fragments.tops[chosen],
-        tasks=np.append(tasks, len(chosen)),
-        class_tasks=np.searchsorted(classes[tasks], np.arange(depend.classes[-1] + 2)),
+        class_start=np.searchsorted(classes, np.arange(depend.classes[-1] + 2)),
         targets=(targets + moved[fragments.of_row[targets]]).astype(np.int32),
     )
+
+
+@njit(cache=True)
+def needed(held, parents):
+    """Return whether each fragment is fragment 0, holds a target, or lies above one that does; held: by target."""
+    found = np.zeros(len(parents), np.bool_)
+    found[0] = True
+    for fragment in held:
+        while not found[fragment]:
+            found[fragment] = True
+            fragment = parents[fragment]
+    return found
+
+
+@njit(cache=True)
+def move(old, of_old, moved, first, borders, boundary):
+    """Set the boundaries of the chosen fragments, as renumbered rows.
+
+    old, first: the boundaries of all fragments, and where that of each chosen fragment starts.
+    """
+    for fragment, start in enumerate(first):
+        for i in range(borders[fragment], borders[fragment + 1]):
+            row = start + i - borders[fragment]
+            boundary[i] = old[row] + moved[of_old[row]]
 
 
 @cuda.jit
@@ -175,8 +192,7 @@ class TargetSearch:
 
     def __init__(self, searches: AllPairsSearch):
         self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
-        self.kinds = [kind[:3] for level in searches.many.plan for kind in reversed(level)]  # by class
-        self.levels = [len(level) for level in searches.many.plan]
+        self.levels = [[kind[:3] for kind in reversed(level)] for level in searches.many.plan]  # by class
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
         self.room: dict[str, Any] = {}  # arrays on the card
 
@@ -186,7 +202,8 @@ class TargetSearch:
         self.chosen = chosen = choose(on.fragments, on.fragments.vertex_rows[targets])
         first, row_start, borders, boundary, self.tops, self.tasks, self.rows = upload(
             run,
-            *(chosen.first, chosen.row_start, chosen.borders, chosen.boundary, chosen.tops, chosen.tasks),
+            *(chosen.first, chosen.row_start, chosen.borders, chosen.boundary, chosen.tops),
+            np.arange(len(chosen.first) + 1),  # one fragment per task
             chosen.targets,
         )
         self.extents = Extents(row_start, borders, boundary)
@@ -217,25 +234,35 @@ class TargetSearch:
         padded[: len(numbers)] = numbers
         sources, rows, places = upload(self.run, padded, on.fragments.rows[padded], places)
         pitch, matrix, found = np.uint64(columns), self.room["matrix"], self.room["found"]
-        climb = pitch, np.int32(many.height), rows, on.tree.depths, on.start, on.heads, on.up, found
-        steps: list[list] = [[(ascend, columns // LANES, LANES, climb, 4 * LANES * many.height)]]
-        ends, kind = self.chosen.class_tasks.tolist(), 0
+        steps: list[list] = [[many.ascent(columns, columns, rows, found)]]
+        ends = self.chosen.class_start.tolist()
         for classes in self.levels:
-            steps.append([])
-            for (kernel, count, shared), first, end in zip(
-                self.kinds[kind : kind + classes], ends[kind:], ends[kind + 1 :], strict=False
-            ):
-                if first == end:
-                    continue
+            bounds, ends = ends[: len(classes) + 1], ends[len(classes) :]
+            step = []
+            for (kernel, count, shared), first, end in self._launches(classes, bounds, columns):
                 groups = columns // (LANES * count)
                 arguments = (
-                    *(self.tasks[first:], np.uint32(groups), pitch, self.extents, self.tops, self.tree, self.records),
-                    *(sources, found, matrix, self.totals),
+                    *(self.tasks, np.uint32(first), np.uint32(groups), pitch, self.extents, self.tops, self.tree),
+                    *(self.records, sources, found, matrix, self.totals),
                 )
-                steps[-1].insert(0, (kernel, groups * (end - first), LANES, arguments, shared))  # the widest first
-            kind += classes
+                step.append((kernel, groups * (end - first), LANES, arguments, shared))
+            steps.append(step[::-1])  # the widest class first
         steps.append([taking(len(numbers), columns, most, self.rows, places, matrix, into)])
         self.run.launch_steps(*steps)
+
+    def _launches(self, classes: list[tuple], bounds: list[int], columns: int) -> list[tuple]:
+        """Return the launches of a level: (kernel, sources per thread, bytes of shared memory), first fragment, end.
+
+        bounds: the first fragment of each class, and the end. A level with few blocks takes as long as its longest
+        fragment. Then there is one launch for all classes, which takes less time of the host. A thread has one source,
+        because it searches a fragment from one source faster than from four.
+        """
+        held = [(kind, first, end) for kind, (first, end) in zip(classes, pairwise(bounds), strict=True) if first < end]
+        shared = max((shared // count for (_, count, shared), *_ in held), default=0)
+        blocks = columns // LANES * (bounds[-1] - bounds[0])
+        if held and blocks <= FEW * self.run.multiprocessors * (self.run.shared_limit // shared):
+            return [((search_fragments(1, True, False, False), 1, shared), bounds[0], bounds[-1])]
+        return held
 
     def _allocate(self, sources: int) -> int:
         """Allocate columns for `sources` sources, or as many columns as fit; return the number of columns."""

@@ -24,12 +24,13 @@ class Trees:
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
         self.free_arcs = near_far.has_free_arcs(graph)
-        self.laid = near_far.lay_out(graph, near_far_layout.layout(graph), run)
+        rows = near_far_layout.tree_layout(graph)
+        self.laid, self.queued = near_far.lay_out(graph, rows, run), rows.queued
 
     def allocate(self) -> None:
         words = int(near_far_layout.QUEUED) + 2
         self.dist, self.queue, self.words = self.run.allocate(
-            (self.graph.vertices, np.int32), (near_far_layout.layout(self.graph).queued, np.uint64), (words, np.uint32)
+            (self.graph.vertices, np.int32), (self.queued, np.uint64), (words, np.uint32)
         )
 
     def find(self, source: int, column: int, pitch: int, vertex_rows, matrix, predecessor) -> Callable:

@@ -22,7 +22,7 @@ ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one
 @pytest.fixture(autouse=True)
 def small_fragments(monkeypatch):
     """Several levels of fragments, and several tasks, also in trees of a few vertices."""
-    for name, value in {"SMALLEST": 3, "RATIO": 2, "BAND": 3, "WIDTHS": (3, 5)}.items():
+    for name, value in {"SMALLEST": 3, "RATIO": 2, "LEAST_FRAGMENTS": 4, "BAND": 3, "WIDTHS": (3, 5)}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr("kernels.fast.hierarchy.many_sources.TASK_ROWS", 7)
 

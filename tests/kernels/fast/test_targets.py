@@ -62,17 +62,14 @@ def test_only_what_is_above_a_target_is_chosen(shape):
     assert every.targets.tolist() == list(range(shape.vertices))
 
 
-def test_jobs_have_fragments_of_one_class(shape):
+def test_fragments_are_ordered_by_class(shape):
     _, cut = fragments.of(shape)
     chosen = targets.choose(cut, np.arange(0, shape.vertices, 3))
     first = [start for level in range(cut.levels) for start in fragments.classes(cut, level)[:-1]]
     former = np.searchsorted(cut.row_start, chosen.first, side="right") - 1
     classes = np.searchsorted(first, former, side="right") - 1
-    assert len(chosen.class_tasks) == len(first) + 1
-    for kind, (start, end) in enumerate(pairwise(chosen.class_tasks)):
-        held = [classes[a:b].tolist() for a, b in pairwise(chosen.tasks[start : end + 1])]
-        assert {one for job in held for one in job} <= {kind}
-        assert sum(map(len, held)) == (classes == kind).sum()
+    held = [classes[start:end].tolist() for start, end in pairwise(chosen.class_start)]
+    assert held == [[kind] * (classes == kind).sum() for kind in range(len(first))]
 
 
 def test_distances_to_some_targets(shape):
