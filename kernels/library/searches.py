@@ -251,8 +251,7 @@ class WholeNumbers:
                     run.launch(to_targets.taking(1, 1, most, rows, places[place:], distances, into))
             return out
         try:
-            self.targets.choose(targets)
-            self.targets.search(sources, most, into)
+            self.targets.search(sources, targets, most, into)
             run.download((on_card, seen))
         finally:
             self.targets.release()

@@ -2,8 +2,9 @@
 
 Only fragments that hold a target, or lie above one that does, are searched.
 
+    ascend    from each source (many_sources.py)
     choose    the fragments that hold a target, and all fragments above these in the tree; renumber their rows
-    search    ascend from each source, descend through the chosen fragments (many_sources.py)
+    descend   from the root through the chosen fragments (many_sources.py)
     take      out[source, target] = matrix[the target's row, the source's column]
 
 The method is RPHAST (D. Delling, A. V. Goldberg, R. F. Werneck, Faster Batched Shortest Paths in Road Networks, ATMOS
@@ -23,12 +24,14 @@ from kernels.fast.hierarchy.all_pairs import AllPairsSearch
 from kernels.fast.hierarchy.customize import Extents, Tree
 from kernels.fast.hierarchy.fragments import Fragments
 from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
+from kernels.gpu import internals
 from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, kept, starts
 from kernels.run import Run
 
 FEW = 2  # a level has few blocks if it has at most FEW times as many as the card can run at once
+AHEAD = 4096  # maximum number of sources from which the card ascends before fragments are chosen
 KEPT = 2**30  # maximum bytes on the card that are kept for the next search
 ALIGNED = 256  # bytes; `upload` starts each array at a multiple
 
@@ -181,13 +184,13 @@ def upload(run: Run, *arrays: np.ndarray) -> list:
         host[place : place + array.nbytes] = array.view(np.uint8)
     (on_card,) = run.upload(host)
     parts = zip(arrays, places, sizes, strict=False)
-    return [on_card[place : place + size].view(array.dtype) for array, place, size in parts]
+    return [internals.part_of(on_card, place, size, array.dtype) for array, place, size in parts]
 
 
 class TargetSearch:
     """Searches to some targets, in the hierarchy that `searches` laid out on the card.
 
-    Call `choose` before the first search. A search reuses the previous search's memory. Raises NotEnoughMemory.
+    A search reuses the previous search's memory. Raises NotEnoughMemory.
     """
 
     def __init__(self, searches: AllPairsSearch):
@@ -196,8 +199,8 @@ class TargetSearch:
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
         self.room: dict[str, Any] = {}  # arrays on the card
 
-    def choose(self, targets: np.ndarray) -> None:
-        """Set the targets of the searches that follow. targets: vertices."""
+    def _choose(self, targets: np.ndarray) -> None:
+        """Choose the fragments for these targets, which are vertices."""
         on, run = self.on_card, self.run
         self.chosen = chosen = choose(on.fragments, on.fragments.vertex_rows[targets])
         first, row_start, borders, boundary, self.tops, self.tasks, self.rows = upload(
@@ -213,28 +216,41 @@ class TargetSearch:
         copied = first, row_start, on.tree, records.start, self.tree, self.records.start
         run.launch((take_rows, len(chosen.first), LANES, copied))
 
-    def search(self, sources: np.ndarray, most: int, into: tuple) -> None:
-        """Set out[i, j] to the distance from sources[i] to target j, without waiting.
+    def search(self, sources: np.ndarray, targets: np.ndarray, most: int, into: tuple) -> None:
+        """Set out[i, j] to the distance from sources[i] to targets[j], without waiting.
 
-        most, into: as in `taking`. sources: vertices in any order. They are searched in preorder, in pieces that fit in
-        memory.
+        most, into: as in `taking`. sources, targets: vertices in any order. The sources are searched in preorder, in
+        pieces that fit in memory.
         """
         numbers = self.searches.numbers[sources]
         places = np.argsort(numbers, kind="stable").astype(np.int32)
-        columns = self._allocate(len(sources))
-        for start in range(0, len(sources), columns):
-            piece = places[start : start + columns]
-            self._search_piece(numbers[piece], piece, most, into)
+        numbers = numbers[places]
+        # The card ascends from few sources while the host chooses fragments. More sources may not fit in memory.
+        ascended = self._ascend(numbers) if len(sources) <= AHEAD else None
+        self._choose(targets)
+        most_columns = self._allocate(len(sources))
+        for start in range(0, len(sources), most_columns):
+            piece = slice(start, start + most_columns)
+            if ascended is None or most_columns < len(sources):
+                ascended = self._ascend(numbers[piece])
+            self._descend(*ascended, places[piece], most, into)
 
-    def _search_piece(self, numbers: np.ndarray, places: np.ndarray, most: int, into: tuple) -> None:
-        """Search from the sources with these sorted numbers, and write to the rows `places` of out."""
-        on, many = self.on_card, self.searches.many
+    def _ascend(self, numbers: np.ndarray) -> tuple[int, Any]:
+        """Ascend from the sources with these sorted numbers; return the number of columns, and a source for each."""
+        many, rows = self.searches.many, self.on_card.fragments.rows
         columns = many.pitch(len(numbers))
         padded = np.full(columns, numbers[-1], np.int32)
         padded[: len(numbers)] = numbers
-        sources, rows, places = upload(self.run, padded, on.fragments.rows[padded], places)
+        sources, source_rows = upload(self.run, padded, rows[padded])
+        found = self._array("found", many.height * columns, np.uint32)
+        self.run.launch_steps([many.ascent(columns, columns, source_rows, found)])
+        return columns, sources
+
+    def _descend(self, columns: int, sources: Any, places: np.ndarray, most: int, into: tuple) -> None:
+        """Descend after `_ascend`, and write to the rows `places` of out."""
+        (written,) = upload(self.run, places)  # the row of out of each column
         pitch, matrix, found = np.uint64(columns), self.room["matrix"], self.room["found"]
-        steps: list[list] = [[many.ascent(columns, columns, rows, found)]]
+        steps: list[list] = []
         ends = self.chosen.class_start.tolist()
         for classes in self.levels:
             bounds, ends = ends[: len(classes) + 1], ends[len(classes) :]
@@ -247,7 +263,7 @@ class TargetSearch:
                 )
                 step.append((kernel, groups * (end - first), LANES, arguments, shared))
             steps.append(step[::-1])  # the widest class first
-        steps.append([taking(len(numbers), columns, most, self.rows, places, matrix, into)])
+        steps.append([taking(len(places), columns, most, self.rows, written, matrix, into)])
         self.run.launch_steps(*steps)
 
     def _launches(self, classes: list[tuple], bounds: list[int], columns: int) -> list[tuple]:
@@ -265,17 +281,14 @@ class TargetSearch:
         return held
 
     def _allocate(self, sources: int) -> int:
-        """Allocate columns for `sources` sources, or as many columns as fit; return the number of columns."""
-        rows, height, many = self.chosen.rows, self.searches.many.height, self.searches.many
+        """Allocate a matrix for `sources` sources, or for as many as fit; return its number of columns."""
+        rows, many = self.chosen.rows, self.searches.many
         columns = many.pitch(sources)
-        sizes = {"matrix": rows, "found": height}
-        if any(name not in self.room or self.room[name].size < size * columns for name, size in sizes.items()):
-            for name in sizes:
-                self.room.pop(name, None)
-            columns = self.searches.columns(sources, 4 * (rows + height + 2))
-            self.run.require(4 * (rows + height) * columns)
-            for name, size in sizes.items():
-                self._array(name, size * columns, np.uint32)
+        if "matrix" not in self.room or self.room["matrix"].size < rows * columns:
+            self.room.pop("matrix", None)
+            columns = self.searches.columns(sources, 4 * (rows + many.height + 2))
+            self.run.require(4 * (rows + many.height) * columns)
+            self._array("matrix", rows * columns, np.uint32)
         return columns
 
     def _array(self, name: str, length: int, dtype: type) -> Any:

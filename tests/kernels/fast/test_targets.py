@@ -35,8 +35,7 @@ def table(search: TargetSearch, sources: np.ndarray, ends: np.ndarray, most: int
     run, no_path = search.run, INF if dtype == np.int32 else np.inf
     none, seen = run.upload(np.array([no_path], dtype), np.array([0, 0, 40], np.int32))
     (out,) = run.upload(np.full(len(sources) * len(ends), -7, dtype))
-    search.choose(ends)
-    search.search(sources, most, (none, out, seen))
+    search.search(sources, ends, most, (none, out, seen))
     return np.asarray(out).reshape(len(sources), -1), np.asarray(seen)[:2].tolist()
 
 
@@ -96,14 +95,15 @@ def test_the_types_of_distances(dtype):
 def test_pieces_that_fit_and_memory_that_is_used_again(monkeypatch):
     on, ends = SHAPES["grid"](), np.array([3, 17])
     exact, search = all_distances(on), TargetSearch(searches(on, bytes=1500))
-    pieces, search_piece = [], TargetSearch._search_piece
+    pieces, ascend = [], TargetSearch._ascend
     monkeypatch.setattr(
-        TargetSearch,
-        "_search_piece",
-        lambda self, numbers, *more: pieces.append(len(numbers)) or search_piece(self, numbers, *more),
+        TargetSearch, "_ascend", lambda self, numbers: pieces.append(len(numbers)) or ascend(self, numbers)
     )
-    np.testing.assert_array_equal(table(search, np.arange(30), ends)[0], expected(exact, range(30), ends))
-    assert len(pieces) > 1 and sum(pieces) == 30
+    for ahead in (0, 30):  # ascend before the fragments are chosen; the sources do not fit
+        monkeypatch.setattr(targets, "AHEAD", ahead)
+        np.testing.assert_array_equal(table(search, np.arange(30), ends)[0], expected(exact, range(30), ends))
+        assert len(pieces) > 1 + (ahead > 0) and sum(pieces) == 30 + ahead
+        pieces.clear()
     kept = search.room["matrix"]
     np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
     assert search.room["matrix"] is kept
