@@ -274,7 +274,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
             call = waiting > called or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
-            if taken >= ENOUGH and count == u32(threads >> block.bits):
+            if min(waiting, taken) >= ENOUGH:
                 again = u32(cuda.atomic.add(counters, AGAIN, u32(0)))
                 call = call or u32(SAMPLE * OFTEN_TWICE * again) > taken
             if call and asked <= meeting:
