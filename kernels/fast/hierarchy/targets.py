@@ -84,7 +84,7 @@ def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
     widths = fragments.borders[chosen + 1] - fragments.borders[chosen]
     borders = starts(widths)
     boundary = np.empty(borders[-1], np.int32)
-    move(fragments.boundary, depend.of_boundary, moved, fragments.borders[chosen], borders, boundary)
+    renumber(fragments.boundary, depend.of_boundary, moved, fragments.borders[chosen], borders, boundary)
     classes = depend.classes[chosen]
     return Chosen(
         first=first,
@@ -110,7 +110,7 @@ def needed(held, parents):
 
 
 @njit(cache=True)
-def move(old, of_old, moved, first, borders, boundary):
+def renumber(old, of_old, moved, first, borders, boundary):
     """Set the boundaries of the chosen fragments, as renumbered rows.
 
     old, first: the boundaries of all fragments, and where that of each chosen fragment starts.
