@@ -13,8 +13,8 @@ from kernels.graph import INF
 CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
 WORK_TWICE = u32(64)  # a block repeated much work if more than 1 in 64 entries was for a vertex that was near already
-# A block calls a meeting if it took ENOUGH entries, if more than 1 in OFTEN_TWICE of them was for a vertex that was near
-# already, and if its queue has ENOUGH entries or more.
+# A block calls a meeting if it took ENOUGH entries, if more than 1 in OFTEN_TWICE of them was for a vertex that was
+# near already, and if its queue has ENOUGH entries or more.
 ENOUGH, OFTEN_TWICE = u32(1024), u32(4)
 SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp

@@ -47,8 +47,8 @@ class BreakEven(NamedTuple):
 # From calls on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026 (docs/kernels.md). In a
 # call for 128 sources, near_far takes 2.0 and 17 ms a row, including the copy to the host. In a hierarchy, a further
 # row takes 0.93 and 8.2 ms, mostly for the copy; a row that is reduced on the card takes 1 and 7 us. On that date,
-# preparing was slower than now. For TARGETS, benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc and
-# e: 1121 and 1026 sources if the hierarchy is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out.
+# preparing was slower than now. For TARGETS, benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc
+# and e: 1121 and 1026 sources if the hierarchy is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(3000, 400, 10),
     HIERARCHY_REDUCED: BreakEven(1500, 200, 5),
