@@ -201,7 +201,7 @@ def test_parts_that_do_not_belong_together_are_refused(parts):
     source = int(pd.read_parquet(parts[0])["reached"].gt(0).idxmax())
     spoil(parts[1], "reached", source)
     refused(parts, InputError, f"vertex {source} is a source in 2 of them")
-    spoil(parts[1], revision="2", dataset_sha256="0" * 64)
+    spoil(parts[1], revision="0", dataset_sha256="0" * 64)
     refused(parts, InputError, "they differ in dataset_sha256, revision: delete them")
 
 
