@@ -21,8 +21,10 @@ A meeting is a barrier of the card. A block goes to the next meeting when its qu
 block publishes how many entries its part of far has, and their least distance. So all blocks raise the threshold to the
 same value. After the meeting each block reads an equal share of every part. It adds entries below the threshold to its
 own queue, and all others to its own part of far. Far has two halves: blocks read one half and write to the other half.
-A block calls an early meeting if its queue or its part of far is long, or if it repeats much of its work. Before an
-early meeting, each block moves the entries left in its queue to far, so that all blocks share these entries.
+A block calls an early meeting if its queue or its part of far is long. It also does so if it has ENOUGH entries in its
+queue and more than 1 in OFTEN_TWICE of its entries so far was for a vertex that was near already: the window is far too
+wide. Before an early meeting, each block moves the entries left in its queue to far, so that all blocks share these
+entries.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as

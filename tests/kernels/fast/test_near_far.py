@@ -247,6 +247,14 @@ def test_delta_is_narrowed_if_crowded_blocks_do_work_twice(monkeypatch):
     assert min(delta for delta, _ in windows(funnel(), monkeypatch, delta=1000)) == 1000
 
 
+def test_a_block_that_often_does_work_twice_calls_a_meeting(monkeypatch):
+    monkeypatch.setattr(near_far_kernels, "SAMPLE", np.uint32(1))
+    monkeypatch.setattr(near_far_kernels, "ENOUGH", np.uint32(3))
+    often = windows(funnel(), monkeypatch, delta=1000)
+    monkeypatch.setattr(near_far_kernels, "OFTEN_TWICE", np.uint32(0))
+    assert len(often) > len(windows(funnel(), monkeypatch, delta=1000))
+
+
 @pytest.mark.parametrize(("weights", "too_long"), [([4, 4, 4], False), ([1, MAX_WEIGHT, 1], True)])
 def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(weights, too_long):
     searches = near_far.NearFarSearch(chain(weights), Run(block=4))
