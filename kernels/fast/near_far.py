@@ -13,24 +13,25 @@ Single-Source Shortest Paths, IPDPS 2014).
 On a road network a search takes more than a thousand rounds, each with hundreds of near vertices. So its time depends
 on the latency of a round. A barrier of a block takes far less time than a barrier of the whole card. Therefore each
 block has its own near queue, in shared memory, and runs its rounds without waiting for other blocks. The thread that
-lowers a distance, atomically, adds the vertex to the queue of its own block. So the arcs of each vertex are relaxed
-from its final distance. A block may also relax arcs from a larger distance, which another block lowers later. This
-repeats work and does no harm.
+lowers a distance, atomically, adds an entry to its own block's queue or part of far. The vertex's last entry has its
+final distance. So the arcs of each vertex are relaxed from its final distance. A block may also relax arcs from a
+larger distance, which another block lowers later. This repeats work and does no harm.
 
 A meeting is a barrier of the card. A block goes to the next meeting when its queue is empty. Before a meeting each
-block publishes how many entries its part of far has, and their least distance. So all blocks raise the threshold to the
+block publishes how many entries its part of far has, and their least distance. So all blocks set the threshold to the
 same value. After the meeting each block reads an equal share of every part. It adds entries below the threshold to its
 own queue, and all others to its own part of far. Far has two halves: blocks read one half and write to the other half.
-A block calls an early meeting if its queue or its part of far is long. It also does so if it has ENOUGH entries in its
-queue and more than 1 in OFTEN_TWICE of its entries so far was for a vertex that was near already: the window is far too
-wide. Before an early meeting, each block moves the entries left in its queue to far, so that all blocks share these
-entries.
+A block calls an early meeting if its queue or its part of far is long. It also does so if it repeats a large share of
+its work (OFTEN_TWICE). Before an early meeting, each block moves the entries left in its queue to far, so that all
+blocks share these entries.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
-several rounds. If most blocks had near entries left and repeated much work, the card is busy, and nearer vertices
-should come first. Then delta becomes half of the range from the least distance left to the threshold. A block
-repeated much work if more than 1 in WORK_TWICE of its entries was for a vertex that was near already.
+several rounds. If most blocks were stopped with entries left and repeated much work, the card is busy, and nearer
+vertices should come first. Then delta becomes half of the range from the least distance left to the threshold, and the
+threshold falls to that distance plus delta. Work is repeated if an entry is added for a vertex that was near already.
+A block repeated much work if these entries are more than 1 / WORK_TWICE of the entries that it took from its queue
+since the last meeting.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
 one thread per arc. If a vertex has more arcs than its row can hold, the row's last word is a link to up to DIRECT

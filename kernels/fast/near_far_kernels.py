@@ -12,9 +12,9 @@ from kernels.graph import INF
 
 CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
-WORK_TWICE = u32(64)  # a block repeated much work if more than 1 in 64 entries was for a vertex that was near already
-# A block calls a meeting if it took ENOUGH entries, if more than 1 in OFTEN_TWICE of them was for a vertex that was
-# near already, and if its queue has ENOUGH entries or more.
+WORK_TWICE = u32(64)  # a block repeated much work if it repeated more than 1 / 64 of it (near_far.py)
+# A block calls a meeting if it took at least ENOUGH entries since the last meeting, has at least ENOUGH entries in its
+# queue, and repeated more than 1 / OFTEN_TWICE of its work.
 ENOUGH, OFTEN_TWICE = u32(1024), u32(4)
 SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp
@@ -321,7 +321,7 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 def next_window(least, threshold, delta, meeting, parts, words):
     """Return delta and the threshold after a meeting, from what the blocks counted before the meeting.
 
-    If near entries are left and most blocks repeated much work, halve the window. If no near entries are left and no
+    If near entries are left and most blocks added to WASTED, halve the window. If no near entries are left and no
     block had FEW_ROUNDS rounds, double delta, because the meetings take most of the time.
     """
     if least < threshold:

@@ -2,8 +2,8 @@
 
 Only fragments that hold a target, or lie above one that does, are searched.
 
-    ascend    from each source (many_sources.py)
-    choose    the fragments that hold a target, and all fragments above these in the tree; renumber their rows
+    ascend    from each source (many_sources.py); from many sources, after the next step
+    choose    fragment 0, the fragments that hold a target, and all fragments above these; renumber their rows
     descend   from the root through the chosen fragments (many_sources.py)
     take      out[source, target] = matrix[the target's row, the source's column]
 
