@@ -22,15 +22,15 @@ block publishes how many entries its part of far has, and their least distance. 
 same value. After the meeting each block reads an equal share of every part. It adds entries below the threshold to its
 own queue, and all others to its own part of far. Far has two halves: blocks read one half and write to the other half.
 A block calls an early meeting if its queue or its part of far is long. It also does so if it repeats a large share of
-its work (OFTEN_TWICE). Before an early meeting, each block moves the entries left in its queue to far, so that all
-blocks share these entries.
+its work (TOO_MUCH_REPEATED). Before an early meeting, each block moves the entries left in its queue to far, so that
+all blocks share these entries.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
 several rounds. If most blocks were stopped with entries left and repeated much work, the card is busy, and nearer
 vertices should come first. Then delta becomes half of the range from the least distance left to the threshold, and the
 threshold falls to that distance plus delta. Work is repeated if an entry is added for a vertex that was near already.
-A block repeated much work if these entries are more than 1 / WORK_TWICE of the entries that it took from its queue
+A block repeated much work if these entries are more than 1 / MUCH_REPEATED of the entries that it took from its queue
 since the last meeting.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by

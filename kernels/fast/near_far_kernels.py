@@ -5,24 +5,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32, uint64
 
-from kernels.fast.near_far_layout import CALLED, FAN, LEASTS, LENGTHS, LINK, LONG, QUEUED, WASTED
+from kernels.fast.near_far_layout import CALLED, FAN, LEASTS, LENGTHS, LINK, LONG, QUEUED, WASTEFUL
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 
 CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
-WORK_TWICE = u32(64)  # a block repeated much work if it repeated more than 1 / 64 of it (near_far.py)
+MUCH_REPEATED = u32(64)  # a block repeated much work if it repeated more than 1 / 64 of it (near_far.py)
 # A block calls a meeting if it took at least ENOUGH entries since the last meeting, has at least ENOUGH entries in its
-# queue, and repeated more than 1 / OFTEN_TWICE of its work.
-ENOUGH, OFTEN_TWICE = u32(1024), u32(4)
+# queue, and repeated more than 1 / TOO_MUCH_REPEATED of its work.
+ENOUGH, TOO_MUCH_REPEATED = u32(1024), u32(4)
 SAMPLE = u32(8)  # repeated work is counted for 1 / SAMPLE of the vertices
 LANES = 1 if SIMULATED else 32  # threads of a warp
 NO_ARC = np.uint64(INF << 32)  # fills up a row; its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind the link
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
 # number of entries and least distance of the block's part of far; entries added for vertices that were near already.
-ADDED, STOP, FAR, LEAST, AGAIN = (u32(i) for i in (0, 2, 4, 5, 6))
+ADDED, STOP, FAR, LEAST, REPEATED = (u32(i) for i in (0, 2, 4, 5, 6))
 COUNTERS = 7
 
 
@@ -125,7 +125,7 @@ def enqueue(v, d, before, block):
     entry = u64(u64(d) << u64(32) | u64(v))
     if is_near:
         if before < block.threshold and v & u32(SAMPLE - u32(1)) == 0:
-            cuda.atomic.add(block.counters, AGAIN, u32(1))
+            cuda.atomic.add(block.counters, REPEATED, u32(1))
         index = u32(block.tail + u32(index - block.seen))
         if u32(index - block.head) < u32(len(block.queue)):
             block.queue[index & u32(len(block.queue) - 1)] = entry
@@ -258,7 +258,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
     other: the value of the counter that the first round does not use (even and odd rounds have a counter each).
     Returns head and tail of the queue; the next round's counter, its value, and the value of the other counter; and the
     least distance added to far. Sets LONG after FEW_ROUNDS rounds. If the block is stopped with entries left and
-    repeated much work, adds 1 to WASTED.
+    repeated much work, adds 1 to WASTEFUL.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
     rounds, taken = u32(0), u32(0)
@@ -275,8 +275,8 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         if thread == u32(threads - u32(1)):
             call = waiting > called or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
             if min(waiting, taken) >= ENOUGH:
-                again = u32(cuda.atomic.add(counters, AGAIN, u32(0)))
-                call = call or u32(SAMPLE * OFTEN_TWICE * again) > taken
+                again = u32(cuda.atomic.add(counters, REPEATED, u32(0)))
+                call = call or u32(SAMPLE * TOO_MUCH_REPEATED * again) > taken
             if call and asked <= meeting:
                 cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
             counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
@@ -290,8 +290,8 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
         rounds, taken = u32(rounds + u32(1)), u32(taken + count)
         if rounds == u32(FEW_ROUNDS) and thread == 0:
             words[u32(LONG + (meeting & u32(1)))] = u32(meeting + u32(1))
-    if tail != head and thread == 0 and u32(u32(SAMPLE * WORK_TWICE) * counters[AGAIN]) > taken:
-        cuda.atomic.add(words, u32(WASTED + meeting % u32(3)), u32(1))
+    if tail != head and thread == 0 and u32(u32(SAMPLE * MUCH_REPEATED) * counters[REPEATED]) > taken:
+        cuda.atomic.add(words, u32(WASTEFUL + meeting % u32(3)), u32(1))
     return head, tail, counter, seen, other, least
 
 
@@ -321,11 +321,11 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 def next_window(least, threshold, delta, meeting, parts, words):
     """Return delta and the threshold after a meeting, from what the blocks counted before the meeting.
 
-    If near entries are left and most blocks added to WASTED, halve the window. If no near entries are left and no
+    If near entries are left and most blocks added to WASTEFUL, halve the window. If no near entries are left and no
     block had FEW_ROUNDS rounds, double delta, because the meetings take most of the time.
     """
     if least < threshold:
-        if u32(2) * words[u32(WASTED + meeting % u32(3))] > parts:
+        if u32(2) * words[u32(WASTEFUL + meeting % u32(3))] > parts:
             delta = max(u32(1), u32(u32(threshold - least) >> u32(1)))
             threshold = u32(least + delta)
     else:
@@ -377,7 +377,7 @@ def search(source, sizes, arcs, owners, dist, far, words):
         if thread == 0:
             words[u32(lengths + number)] = counters[FAR]
             cuda.atomic.min(words, u32(LEASTS + meeting % u32(3)), counters[LEAST])
-            counters[FAR], counters[LEAST], counters[AGAIN] = u32(0), u32(INF), u32(0)
+            counters[FAR], counters[LEAST], counters[REPEATED] = u32(0), u32(INF), u32(0)
         grid.sync()  # before far, its lengths and the other words are read
         least = words[u32(LEASTS + meeting % u32(3))]
         if least == INF:
@@ -385,7 +385,7 @@ def search(source, sizes, arcs, owners, dist, far, words):
         delta, threshold = next_window(least, threshold, delta, meeting, parts, words)
         if number == 0 and thread == 0:  # no other thread reads or changes these words before the next meeting
             words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
-            words[u32(WASTED + (meeting + u32(2)) % u32(3))] = u32(0)
+            words[u32(WASTEFUL + (meeting + u32(2)) % u32(3))] = u32(0)
         start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
         block = Block(queue, counters, far, part, threshold, bits, counter, seen, u32(0), u32(0))

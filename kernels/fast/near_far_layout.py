@@ -19,9 +19,9 @@ LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: LINK of ev
 #   QUEUED   the number of rows queued for their arcs of weight 0; two words, for even and odd levels
 #   LONG     1 + the number of the last meeting before which a block had FEW_ROUNDS rounds; two words, for even and odd
 #            meetings
-#   WASTED   the number of blocks that were stopped with entries left and repeated much work; three words, like LEASTS
+#   WASTEFUL the number of blocks that were stopped with entries left and repeated much work; three words, like LEASTS
 #   LENGTHS  the length of each part of far: a word per block for even meetings, then a word per block for odd meetings
-CALLED, LEASTS, QUEUED, LONG, WASTED, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
+CALLED, LEASTS, QUEUED, LONG, WASTEFUL, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
 
 
 class Rows(NamedTuple):

@@ -2,7 +2,7 @@
 
 Only fragments that hold a target, or lie above one that does, are searched.
 
-    ascend    from each source (many_sources.py); from many sources, after the next step
+    ascend    from each source (many_sources.py); after `choose` if there are more than AHEAD sources
     choose    fragment 0, the fragments that hold a target, and all fragments above these; renumber their rows
     descend   from the root through the chosen fragments (many_sources.py)
     take      out[source, target] = matrix[the target's row, the source's column]
@@ -99,7 +99,10 @@ def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
 
 @njit(cache=True)
 def needed(held, parents):
-    """Return whether each fragment is fragment 0, holds a target, or lies above one that does; held: by target."""
+    """Return whether each fragment is fragment 0, holds a target, or lies above one that does.
+
+    held: the fragment of each target.
+    """
     found = np.zeros(len(parents), np.bool_)
     found[0] = True
     for fragment in held:

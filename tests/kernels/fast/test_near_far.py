@@ -243,7 +243,7 @@ def test_delta_is_narrowed_if_crowded_blocks_do_work_twice(monkeypatch):
     monkeypatch.setattr(near_far_kernels, "SAMPLE", np.uint32(1))
     again = windows(funnel(), monkeypatch, delta=1000)
     assert min(delta for delta, _ in again) < 250
-    monkeypatch.setattr(near_far_kernels, "WORK_TWICE", np.uint32(0))
+    monkeypatch.setattr(near_far_kernels, "MUCH_REPEATED", np.uint32(0))
     assert min(delta for delta, _ in windows(funnel(), monkeypatch, delta=1000)) == 1000
 
 
@@ -251,7 +251,7 @@ def test_a_block_that_often_does_work_twice_calls_a_meeting(monkeypatch):
     monkeypatch.setattr(near_far_kernels, "SAMPLE", np.uint32(1))
     monkeypatch.setattr(near_far_kernels, "ENOUGH", np.uint32(3))
     often = windows(funnel(), monkeypatch, delta=1000)
-    monkeypatch.setattr(near_far_kernels, "OFTEN_TWICE", np.uint32(0))
+    monkeypatch.setattr(near_far_kernels, "TOO_MUCH_REPEATED", np.uint32(0))
     assert len(often) > len(windows(funnel(), monkeypatch, delta=1000))
 
 
