@@ -82,7 +82,7 @@ TIME, MEMORY = (
     "exceeded its time limit: raise it with --set-resources",
     "ran out of memory: raise the limit with --set-resources",
 )
-REPEATED = "run the same command again"
+AGAIN = "run the same command again"
 
 
 @pytest.mark.parametrize(
@@ -94,8 +94,8 @@ REPEATED = "run the same command again"
         (NYC_JOB, "OUT_OF_MEMORY", None, f"{MEMORY} job:mem_mb=MEGABYTES"),
         (NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", f"{MEMORY} job:mem_mb=MEGABYTES"),
         (NYC_JOB, "CANCELLED", "error: Exceeded job memory limit", f"{MEMORY} job:mem_mb=MEGABYTES"),
-        (NYC_JOB, "NODE_FAIL", None, f"lost its node: {REPEATED}"),
-        (NYC_JOB, "CANCELLED", "", f"was cancelled: {REPEATED}"),
+        (NYC_JOB, "NODE_FAIL", None, f"lost its node: {AGAIN}"),
+        (NYC_JOB, "CANCELLED", "", f"was cancelled: {AGAIN}"),
         (NYC_JOB, "FAILED", "error: an error of the job's own", None),
     ],
 )
