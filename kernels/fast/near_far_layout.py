@@ -71,7 +71,7 @@ def order_by_degree(graph: Graph) -> np.ndarray:
 @kept
 def layout(graph: Graph) -> Rows:
     """Return the rows of a graph in which each vertex is its own number; made once, before the clock starts."""
-    return rows_of(graph, np.empty(0, np.int32), width_for(np.diff(graph.indptr)))
+    return rows_of(graph, np.empty(0, np.int32))
 
 
 @kept
@@ -84,13 +84,13 @@ def tree_layout(graph: Graph) -> Rows:
 def search_layout(graph: Graph) -> Rows:
     """Return the rows of a graph for a search; made once, before the clock starts."""
     order = order_by_degree(graph)
-    return rows_of(graph, order, width_for(np.diff(graph.indptr))) if len(order) else layout(graph)
+    return rows_of(graph, order) if len(order) else layout(graph)
 
 
-def rows_of(graph: Graph, order: np.ndarray, width: int) -> Rows:
-    """Return the rows, of `width` words, of a graph whose vertices are numbered in this order."""
+def rows_of(graph: Graph, order: np.ndarray, width: int | None = None) -> Rows:
+    """Return the rows of a graph whose vertices are numbered in this order; the default width is `width_for`'s."""
     n, degrees, first_arcs = graph.vertices, np.diff(graph.indptr), graph.indptr[:-1]
-    rank = np.empty_like(order)
+    width, rank = width or width_for(degrees), np.empty_like(order)
     rank[order] = np.arange(len(order), dtype=np.int32)
     if len(order):
         degrees, first_arcs = degrees[order], first_arcs[order]

@@ -403,6 +403,12 @@ class ManySources:
             (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
         )
 
+    def padded(self, numbers: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the preorder number and the row of each column's source; the last source fills up the columns."""
+        filled = np.full(columns, numbers[-1], np.int32)
+        filled[: len(numbers)] = numbers
+        return filled, self.on_card.fragments.rows[filled]
+
     def ascent(self, columns: int, pitch: int, rows, found) -> tuple:
         """Return the launch of ascend for the sources with these rows; found: for `height` rows of `pitch` columns."""
         on, height = self.on_card, self.height
@@ -417,9 +423,7 @@ class ManySources:
         Columns after the last source repeat the last source.
         """
         on, run = self.on_card, self.on_card.run
-        padded = np.full(self.most, numbers[-1], np.int32)
-        padded[: len(numbers)] = numbers
-        source_numbers, source_rows = run.upload(padded, on.fragments.rows[padded])
+        source_numbers, source_rows = run.upload(*self.padded(numbers, self.most))
         length = self.most if self.reduces else 1
         kind: Any = HarmonicTotals if inverts else Totals
         types = np.uint64, np.uint64, np.uint32, np.float64

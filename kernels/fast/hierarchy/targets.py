@@ -116,7 +116,7 @@ def needed(held, parents):
 def renumber(old, of_old, moved, first, borders, boundary):
     """Set the boundaries of the chosen fragments, as renumbered rows.
 
-    old, first: the boundaries of all fragments, and where that of each chosen fragment starts.
+    old: the boundaries of all fragments. first: index in `old` at which the boundary of each chosen fragment starts.
     """
     for fragment, start in enumerate(first):
         for i in range(borders[fragment], borders[fragment + 1]):
@@ -240,11 +240,9 @@ class TargetSearch:
 
     def _ascend(self, numbers: np.ndarray) -> tuple[int, Any]:
         """Ascend from the sources with these sorted numbers; return the number of columns, and a source for each."""
-        many, rows = self.searches.many, self.on_card.fragments.rows
+        many = self.searches.many
         columns = many.pitch(len(numbers))
-        padded = np.full(columns, numbers[-1], np.int32)
-        padded[: len(numbers)] = numbers
-        sources, source_rows = upload(self.run, padded, rows[padded])
+        sources, source_rows = upload(self.run, *many.padded(numbers, columns))
         found = self._array("found", many.height * columns, np.uint32)
         self.run.launch_steps([many.ascent(columns, columns, source_rows, found)])
         return columns, sources
