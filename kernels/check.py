@@ -18,6 +18,7 @@ from kernels.graph import INF, Graph
 from kernels.run import Result
 
 BATCH = 256  # rows that the oracle computes at once
+PARTS = 1024  # of the vertices, whose arcs the cores look at
 MAX_COMPARED = 1 << 28  # arcs: on larger graphs SciPy takes many minutes
 
 
@@ -95,53 +96,64 @@ def _check_row(
         raise WrongResult(f"{where}: distance of vertex {v} is {distances[v]}, the oracle says {expected[v]}")
     if distances[source] != 0:
         raise WrongResult(f"{where}: the distance of the source is {distances[source]}")
-    v = _wrong_predecessor(graph.indptr, graph.indices, graph.weights, source, distances, predecessors)
-    if v >= 0:
+    fits = np.zeros(graph.vertices, np.bool_)
+    shortened = _look_at_parts(graph.indptr, graph.indices, graph.weights, distances, predecessors, fits)
+    if (v := _wrong_predecessor(source, distances, predecessors, fits)) >= 0:
         raise WrongResult(
             f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
         )
-    v = _shortened(graph.indptr, graph.indices, graph.weights, distances)
-    if v >= 0:
-        raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter path than its distance of {distances[v]}")
+    if shortened >= 0:
+        longer = distances[shortened]
+        raise WrongResult(f"{where}: an arc leads to vertex {shortened} by a shorter path than its distance of {longer}")
 
 
 @njit(parallel=True, cache=True)
 def _rows_right(indptr, indices, weights, sources, distances, predecessors):
     """Return for each row whether the proof holds."""
-    right = np.zeros(len(sources), np.bool_)
+    right, n = np.zeros(len(sources), np.bool_), len(indptr) - 1
     for i in prange(len(sources)):
+        dist, predecessor, fits = distances[i], predecessors[i], np.zeros(n, np.bool_)
         right[i] = (
-            distances[i, sources[i]] == 0
-            and _wrong_predecessor(indptr, indices, weights, sources[i], distances[i], predecessors[i]) < 0
-            and _shortened(indptr, indices, weights, distances[i]) < 0
+            dist[sources[i]] == 0
+            and _look_at_arcs(indptr, indices, weights, dist, predecessor, 0, n, fits) < 0
+            and _wrong_predecessor(sources[i], dist, predecessor, fits) < 0
         )
     return right
 
 
+@njit(parallel=True, cache=True)
+def _look_at_parts(indptr, indices, weights, dist, predecessor, fits):
+    """Look at all arcs, on all cores; see `_look_at_arcs`. Return the largest vertex found, or -1."""
+    n, found = len(dist), -1
+    for part in prange(PARTS):
+        first, end = part * n // PARTS, (part + 1) * n // PARTS
+        found = max(found, _look_at_arcs(indptr, indices, weights, dist, predecessor, first, end, fits))
+    return found
+
+
 @njit(cache=True)
-def _shortened(indptr, indices, weights, dist):
-    """Return the first vertex whose distance an arc shortens, or -1."""
-    for u in range(len(dist)):
+def _look_at_arcs(indptr, indices, weights, dist, predecessor, first, end, fits):  # noqa: PLR0913
+    """Return a vertex whose distance an arc from one of the vertices first to end - 1 shortens, or -1.
+
+    Set fits[v] if an arc from predecessor[v] weighs the difference of the distances.
+    """
+    found = -1
+    for u in range(first, end):
         if dist[u] == INF:
             continue
         for arc in range(indptr[u], indptr[u + 1]):
-            if np.int64(dist[u]) + weights[arc] < dist[indices[arc]]:
-                return indices[arc]
-    return -1
+            v, length = indices[arc], np.int64(dist[u]) + weights[arc]
+            if length < dist[v]:
+                found = max(found, v)
+            elif length == dist[v] and predecessor[v] == u:
+                fits[v] = True
+    return found
 
 
 @njit(cache=True)
-def _wrong_predecessor(indptr, indices, weights, source, dist, predecessor):
+def _wrong_predecessor(source, dist, predecessor, fits):
     """Return the first vertex whose predecessor is wrong or does not lead to the source, or -1."""
     n = len(dist)
-    fits = np.zeros(n, np.bool_)  # whether an arc from the predecessor weighs the difference of the distances
-    for u in range(n):
-        if dist[u] == INF:
-            continue
-        for arc in range(indptr[u], indptr[u + 1]):
-            v = indices[arc]
-            if predecessor[v] == u and np.int64(dist[u]) + weights[arc] == dist[v]:
-                fits[v] = True
     for v in range(n):
         has_none = v == source or dist[v] == INF
         if (has_none and predecessor[v] != -1) or (not has_none and not fits[v]):

@@ -161,7 +161,7 @@ def interleave(
             if not (row := done.get((variant, number))):
                 if not (row := refused[variant]):
                     result = result or Result.poisoned(problem, graph.vertices)
-                    if number == 1:
+                    if number == 1 and len(protocols) > 1:
                         forget(graph)  # so that each variant's first run makes the variant's layout
                     row = _row_or_refusal(variant, protocol, partial(_run_checked, variant, graph, result, protocol))
                 said = f"{row['seconds']:.6g} s" if row["status"] == "ok" else row["status"]

@@ -30,12 +30,16 @@ from workflow.views.context import Context, write
 
 KEPT = (".csv", ".md", ".png")  # of the files that views make; all others can be made again
 PICTURES = ["png"]
-MANY = "many_sources.csv"  # its datasets may be measured at different times: rows of other datasets stay
 # Files that are kept unchanged, with their readers.
 PLAIN = {
     **{f"{sweep}.csv": partial(measurements.load_sweep, sweep) for sweep in columns.SWEEPS},
     "peak.csv": benchmarks.load_peak,
-    MANY: benchmarks.MANY_SOURCES.read,
+    "many_sources.csv": benchmarks.MANY_SOURCES.read,
+}
+# Files whose datasets may be measured at different times, with their schemas: rows of other datasets stay.
+BY_DATASET = {
+    "sources.csv": measurements.schema(columns.SWEEPS["sources"]),
+    "many_sources.csv": benchmarks.MANY_SOURCES,
 }
 
 
@@ -150,8 +154,7 @@ def keep_plain(measured: Path, archives: Path, config: dict) -> Path:
     """Copy or merge a file of PLAIN into the archive of its card, and return that folder."""
     folder = folder_of(measured, PLAIN[measured.name]([measured]), archives)
     target = folder / measured.name
-    if measured.name == MANY and target.exists():
-        schema = benchmarks.MANY_SOURCES
+    if (schema := BY_DATASET.get(measured.name)) and target.exists():
         rows = schema.text([measured])
         again = {row["dataset"] for row in rows}
         rows = [*(row for row in schema.text([target]) if row["dataset"] not in again), *rows]

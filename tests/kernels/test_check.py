@@ -110,9 +110,10 @@ def test_a_hubs_arcs_are_read_a_fixed_number_of_times(leaves, monkeypatch):
     star = graph_of(leaves + 1, [(0, v, v) for v in range(1, leaves + 1)])
     heads, distances = star.indices.view(Counted), np.arange(leaves + 1)
     predecessors = np.array([-1] + [0] * leaves)
-    look = checker._wrong_predecessor.py_func
-    assert look(star.indptr, heads, star.weights, 0, distances, predecessors) == -1
+    look, fits = checker._look_at_arcs.py_func, np.zeros(leaves + 1, bool)
+    assert look(star.indptr, heads, star.weights, distances, predecessors, 0, leaves + 1, fits) == -1
     assert Counted.reads == leaves
+    assert fits.tolist() == [False] + [True] * leaves
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from kernels.fast.hierarchy.all_pairs import AllPairsSearch
 from kernels.fast.hierarchy.customize import Extents, Tree
 from kernels.fast.hierarchy.fragments import Fragments
 from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
-from kernels.gpu import internals
+from kernels.gpu import card, internals
 from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, kept, starts
@@ -33,7 +33,8 @@ from kernels.run import Run
 FEW = 2  # a level has few blocks if it has at most FEW times as many as the card can run at once
 AHEAD = 4096  # maximum number of sources from which the card ascends before fragments are chosen
 KEPT = 2**30  # maximum bytes on the card that are kept for the next search
-ALIGNED = 256  # bytes; `upload` starts each array at a multiple
+ALIGNED = 256  # bytes; `Uploads` starts each array at a multiple
+UPLOADS = 2**22  # size of the buffer of `Uploads` in bytes; it has room for several searches of 1,000 targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,19 +176,38 @@ def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: An
     return take_targets, tiles, (LANES, LANES), arguments
 
 
-def upload(run: Run, *arrays: np.ndarray) -> list:
-    """Copy one-dimensional arrays to the card in a single copy, which is faster than one copy per array.
+class Uploads:
+    """Copy arrays to the card in a single copy, without waiting for earlier launches.
 
-    An empty array gets one undefined element.
+    Arrays are first copied to a page-locked buffer, from which the card reads when it has finished earlier launches.
+    Each part of the buffer is used once; when all are used, `copy` waits for the card and starts again at the first.
     """
-    sizes = [max(array.nbytes, array.itemsize) for array in arrays]
-    places = starts(np.array([-(-size // ALIGNED) * ALIGNED for size in sizes])).tolist()
-    host = np.empty(places[-1], np.uint8)
-    for array, place in zip(arrays, places, strict=False):
-        host[place : place + array.nbytes] = array.view(np.uint8)
-    (on_card,) = run.upload(host)
-    parts = zip(arrays, places, sizes, strict=False)
-    return [internals.part_of(on_card, place, size, array.dtype) for array, place, size in parts]
+
+    def __init__(self, run: Run):
+        self.run, self.used = run, 0
+        self.buffer: np.ndarray = cuda.pinned_array(UPLOADS, np.uint8)
+
+    def copy(self, *arrays: np.ndarray) -> list:
+        """Copy one-dimensional arrays; return them on the card. An empty array gets one undefined element."""
+        sizes = [max(array.nbytes, array.itemsize) for array in arrays]
+        places = starts(np.array([-(-size // ALIGNED) * ALIGNED for size in sizes])).tolist()
+        host = self._room(places[-1])
+        for array, place in zip(arrays, places, strict=False):
+            host[place : place + array.nbytes] = array.view(np.uint8)
+        with card.allocating(host.nbytes):
+            on_card = cuda.to_device(host, stream=cuda.default_stream())
+        parts = zip(arrays, places, sizes, strict=False)
+        return [internals.part_of(on_card, place, size, array.dtype) for array, place, size in parts]
+
+    def _room(self, size: int) -> np.ndarray:
+        """Return bytes of the buffer that no copy reads, or a new array if the buffer is too small."""
+        if size > UPLOADS:
+            return np.empty(size, np.uint8)
+        if self.used + size > UPLOADS:
+            self.run.wait()
+            self.used = 0
+        self.used += size
+        return self.buffer[self.used - size : self.used]
 
 
 class TargetSearch:
@@ -200,14 +220,14 @@ class TargetSearch:
         self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
         self.levels = [[kind[:3] for kind in reversed(level)] for level in searches.many.plan]  # by class
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
+        self.uploads = Uploads(self.run)
         self.room: dict[str, Any] = {}  # arrays on the card
 
     def _choose(self, targets: np.ndarray) -> None:
         """Choose the fragments for these targets, which are vertices."""
         on, run = self.on_card, self.run
         self.chosen = chosen = choose(on.fragments, on.fragments.vertex_rows[targets])
-        first, row_start, borders, boundary, self.tops, self.tasks, self.rows = upload(
-            run,
+        first, row_start, borders, boundary, self.tops, self.tasks, self.rows = self.uploads.copy(
             *(chosen.first, chosen.row_start, chosen.borders, chosen.boundary, chosen.tops),
             np.arange(len(chosen.first) + 1),  # one fragment per task
             chosen.targets,
@@ -242,14 +262,14 @@ class TargetSearch:
         """Ascend from the sources with these sorted numbers; return the number of columns, and a source for each."""
         many = self.searches.many
         columns = many.pitch(len(numbers))
-        sources, source_rows = upload(self.run, *many.padded(numbers, columns))
+        sources, source_rows = self.uploads.copy(*many.padded(numbers, columns))
         found = self._array("found", many.height * columns, np.uint32)
         self.run.launch_steps([many.ascent(columns, columns, source_rows, found)])
         return columns, sources
 
     def _descend(self, columns: int, sources: Any, places: np.ndarray, most: int, into: tuple) -> None:
         """Descend after `_ascend`, and write to the rows `places` of out."""
-        (written,) = upload(self.run, places)  # the row of out of each column
+        (written,) = self.uploads.copy(places)  # the row of out of each column
         pitch, matrix, found = np.uint64(columns), self.room["matrix"], self.room["found"]
         steps: list[list] = []
         ends = self.chosen.class_start.tolist()
