@@ -97,14 +97,13 @@ def _check_row(
     if distances[source] != 0:
         raise WrongResult(f"{where}: the distance of the source is {distances[source]}")
     fits = np.zeros(graph.vertices, np.bool_)
-    shortened = _look_at_parts(graph.indptr, graph.indices, graph.weights, distances, predecessors, fits)
+    shorter = _look_at_parts(graph.indptr, graph.indices, graph.weights, distances, predecessors, fits)
     if (v := _wrong_predecessor(source, distances, predecessors, fits)) >= 0:
         raise WrongResult(
             f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
         )
-    if shortened >= 0:
-        longer = distances[shortened]
-        raise WrongResult(f"{where}: an arc leads to vertex {shortened} by a shorter path than its distance of {longer}")
+    if (v := shorter) >= 0:
+        raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter path than its distance of {distances[v]}")
 
 
 @njit(parallel=True, cache=True)
@@ -132,7 +131,7 @@ def _look_at_parts(indptr, indices, weights, dist, predecessor, fits):
 
 
 @njit(cache=True)
-def _look_at_arcs(indptr, indices, weights, dist, predecessor, first, end, fits):  # noqa: PLR0913
+def _look_at_arcs(indptr, indices, weights, dist, predecessor, first, end, fits):
     """Return a vertex whose distance an arc from one of the vertices first to end - 1 shortens, or -1.
 
     Set fits[v] if an arc from predecessor[v] weighs the difference of the distances.
