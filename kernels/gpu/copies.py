@@ -1,18 +1,28 @@
-"""Copies between host and card in both directions at once, while the card computes, and copies of large results."""
+"""Copies between host and card: in both directions at once while the card computes, small arrays, large results."""
+
+from __future__ import annotations
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
 
 import numpy as np
 from cuda.bindings import driver, runtime
 from numba import cuda
 
+from kernels.gpu import internals
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.driver import checked
+from kernels.graph import starts
+
+if TYPE_CHECKING:
+    from kernels.run import Run
 
 LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
 BUFFER = 2**25  # size in bytes of a page-locked buffer of Downloads
 THREADS = 16  # maximum number of threads of Downloads
+UPLOADS = 2**22  # size in bytes of the buffers of Uploads
+ALIGNED = 256  # bytes; Uploads starts each array at a multiple
 
 
 class Copies:
@@ -65,6 +75,45 @@ def _rows_of(buffer, pitch, shape):
     """Return the rows of a buffer that a copy reads or writes, in the simulator."""
     rows, columns = shape
     return buffer[: rows * pitch].reshape(rows, pitch)[:, :columns]
+
+
+class Uploads:
+    """Copy small arrays to the card without allocating memory there, and without waiting for earlier launches.
+
+    The arrays pass through a page-locked buffer, from which the card reads after it has finished earlier launches. They
+    stay at the same place of a buffer on the card until `restart`. Arrays for which the buffers have no room left are
+    copied directly.
+    """
+
+    def __init__(self, run: Run):
+        self.run, self.used = run, 0
+        self.host: np.ndarray = cuda.pinned_array(UPLOADS, np.uint8)
+        (self.card,) = run.allocate((UPLOADS, np.uint8))
+
+    def restart(self) -> None:
+        """Wait for all launches. Then the next copies overwrite all earlier ones."""
+        self.run.wait()
+        self.used = 0
+
+    def copy(self, *arrays: np.ndarray) -> list:
+        """Copy one-dimensional arrays; return them on the card. An empty array gets one undefined element."""
+        sizes = [max(array.nbytes, array.itemsize) for array in arrays]
+        places = starts(np.array([-(-size // ALIGNED) * ALIGNED for size in sizes])).tolist()
+        first, size, fits = self.used, places[-1], self.used + places[-1] <= UPLOADS
+        host = self.host[first : first + size] if fits else np.empty(size, np.uint8)
+        for array, place in zip(arrays, places, strict=False):
+            host[place : place + array.nbytes] = array.view(np.uint8)
+        if not fits:
+            (on_card,), first = self.run.upload(host), 0
+        else:
+            on_card, self.used = self.card, first + size
+            if SIMULATED:
+                on_card[first : self.used] = host
+            else:
+                address = on_card.device_ctypes_pointer.value + first
+                checked(driver.cuMemcpyHtoDAsync(address, host.ctypes.data, size, 0))
+        parts = zip(arrays, places, sizes, strict=False)
+        return [internals.part_of(on_card, first + place, size, array.dtype) for array, place, size in parts]
 
 
 class Downloads:

@@ -209,7 +209,7 @@ class WholeNumbers:
             most = max(1, ON_CARD // (found.itemsize * max(1, found.shape[1])))
             for start in range(0, len(sources) if found.size else 0, most):
                 into = found[start : start + most].reshape(-1)
-                on_card = self.on_card(sources[start : start + most], key, found.dtype, targets, limit)
+                on_card = self.on_card(sources[start : start + most], key, found.dtype, targets, limit, reuse=True)
                 if into.nbytes < copies.LARGE:
                     on_card.copy_to_host(into)
                 else:
@@ -231,19 +231,24 @@ class WholeNumbers:
         dtype: np.dtype,
         targets: np.ndarray | None = None,
         limit: float = np.inf,
+        *,
+        reuse: bool = False,
     ) -> Any:
-        """Return the distances of `find` as an array on the card, (k * t,). Search by Near-Far or in a hierarchy."""
+        """Return the distances of `find` as an array on the card, (k * t,). Search by Near-Far or in a hierarchy.
+
+        reuse: whether the next search may overwrite the array. Allocating and freeing an array takes a millisecond.
+        """
         targets, every = (np.arange(self.graph.vertices), True) if targets is None else (targets, False)
         size, most = len(sources) * len(targets), int(min(limit, INF - 1))
         run = self.near_far.run if key == NEAR_FAR else self.targets.run
         run.require(size * dtype.itemsize)
-        (out,) = run.allocate((size, dtype))
+        reuse = reuse and key != NEAR_FAR
+        out = self.targets.result(size, dtype) if reuse else run.allocate((size, dtype))[0]
         if not size:
             return out
-        seen = np.array([0, 0, INF - 1 - self.largest], np.int32)
-        none, on_card = run.upload(np.array([NO_PATH[dtype]], dtype), seen)
-        into = none, out, on_card
+        none, seen = np.array([NO_PATH[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
         if key == NEAR_FAR:
+            into = *run.upload(none), out, *run.upload(seen)
             rows, places = run.upload(targets.astype(np.int32), np.arange(len(sources), dtype=np.int32))
             for source, same in places_of(sources).items():
                 distances = self.search(source, tree=False).dist
@@ -251,8 +256,7 @@ class WholeNumbers:
                     run.launch(to_targets.taking(1, 1, most, rows, places[place:], distances, into))
             return out
         try:
-            self.targets.search(sources, targets, most, into)
-            run.download((on_card, seen))
+            run.download((self.targets.search(sources, targets, most, none, out, seen), seen))
         finally:
             self.targets.release()
         if most == INF - 1 and not self._fits and (seen[1] if every else seen[0]):

@@ -28,7 +28,7 @@ from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-CLIMBERS = 2 if SIMULATED else 8  # threads that search up from one source of many
+CLIMBERS = 1 if SIMULATED else 8  # threads that search up from one source of many
 FEW_SOURCES = 2048  # maximum number of sources of which each is searched up by all threads of a block
 SOURCES_PER_THREAD = 4  # or 1, if a block would take more than 1 / MIN_BLOCKS of the maximum shared memory
 MIN_BLOCKS = 4

@@ -13,6 +13,7 @@ search them. Rows of the other fragments are neither computed nor stored.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -24,17 +25,15 @@ from kernels.fast.hierarchy.all_pairs import AllPairsSearch
 from kernels.fast.hierarchy.customize import Extents, Tree
 from kernels.fast.hierarchy.fragments import Fragments
 from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
-from kernels.gpu import card, internals
+from kernels.gpu import internals
+from kernels.gpu.copies import Uploads
 from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, kept, starts
-from kernels.run import Run
 
 FEW = 2  # a level has few blocks if it has at most FEW times as many as the card can run at once
 AHEAD = 4096  # maximum number of sources from which the card ascends before fragments are chosen
 KEPT = 2**30  # maximum bytes on the card that are kept for the next search
-ALIGNED = 256  # bytes; `Uploads` starts each array at a multiple
-UPLOADS = 2**22  # size of the buffer of `Uploads` in bytes; it has room for several searches of 1,000 targets
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,40 +175,6 @@ def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: An
     return take_targets, tiles, (LANES, LANES), arguments
 
 
-class Uploads:
-    """Copy arrays to the card in a single copy, without waiting for earlier launches.
-
-    Arrays are first copied to a page-locked buffer, from which the card reads when it has finished earlier launches.
-    Each part of the buffer is used once; when all are used, `copy` waits for the card and starts again at the first.
-    """
-
-    def __init__(self, run: Run):
-        self.run, self.used = run, 0
-        self.buffer: np.ndarray = cuda.pinned_array(UPLOADS, np.uint8)
-
-    def copy(self, *arrays: np.ndarray) -> list:
-        """Copy one-dimensional arrays; return them on the card. An empty array gets one undefined element."""
-        sizes = [max(array.nbytes, array.itemsize) for array in arrays]
-        places = starts(np.array([-(-size // ALIGNED) * ALIGNED for size in sizes])).tolist()
-        host = self._room(places[-1])
-        for array, place in zip(arrays, places, strict=False):
-            host[place : place + array.nbytes] = array.view(np.uint8)
-        with card.allocating(host.nbytes):
-            on_card = cuda.to_device(host, stream=cuda.default_stream())
-        parts = zip(arrays, places, sizes, strict=False)
-        return [internals.part_of(on_card, place, size, array.dtype) for array, place, size in parts]
-
-    def _room(self, size: int) -> np.ndarray:
-        """Return bytes of the buffer that no copy reads, or a new array if the buffer is too small."""
-        if size > UPLOADS:
-            return np.empty(size, np.uint8)
-        if self.used + size > UPLOADS:
-            self.run.wait()
-            self.used = 0
-        self.used += size
-        return self.buffer[self.used - size : self.used]
-
-
 class TargetSearch:
     """Searches to some targets, in the hierarchy that `searches` laid out on the card.
 
@@ -220,8 +185,12 @@ class TargetSearch:
         self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
         self.levels = [[kind[:3] for kind in reversed(level)] for level in searches.many.plan]  # by class
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
-        self.uploads = Uploads(self.run)
         self.room: dict[str, Any] = {}  # arrays on the card
+
+    @cached_property
+    def uploads(self) -> Uploads:
+        """The buffers for copies to the card."""
+        return Uploads(self.run)
 
     def _choose(self, targets: np.ndarray) -> None:
         """Choose the fragments for these targets, which are vertices."""
@@ -239,12 +208,20 @@ class TargetSearch:
         copied = first, row_start, on.tree, records.start, self.tree, self.records.start
         run.launch((take_rows, len(chosen.first), LANES, copied))
 
-    def search(self, sources: np.ndarray, targets: np.ndarray, most: int, into: tuple) -> None:
-        """Set out[i, j] to the distance from sources[i] to targets[j], without waiting.
+    def result(self, length: int, dtype: np.dtype) -> Any:
+        """Return an array on the card, (length,), that the next call returns again."""
+        size = length * dtype.itemsize
+        return internals.part_of(self._array("result", size, np.uint8), 0, size, dtype)
 
-        most, into: as in `taking`. sources, targets: vertices in any order. The sources are searched in preorder, in
-        pieces that fit in memory.
+    def search(self, sources: np.ndarray, targets: np.ndarray, most: int, none: Any, out: Any, seen: Any) -> Any:
+        """Set out[i, j] to the distance from sources[i] to targets[j], without waiting; return `seen` on the card.
+
+        most, none, out, seen: as in take_targets; none and seen are on the host. sources, targets: vertices in any
+        order. The sources are searched in preorder, in pieces that fit in memory.
         """
+        self.uploads.restart()
+        none, seen = self.uploads.copy(none, seen)
+        into = none, out, seen
         numbers = self.searches.numbers[sources]
         places = np.argsort(numbers, kind="stable").astype(np.int32)
         numbers = numbers[places]
@@ -257,6 +234,7 @@ class TargetSearch:
             if ascended is None or most_columns < len(sources):
                 ascended = self._ascend(numbers[piece])
             self._descend(*ascended, places[piece], most, into)
+        return seen
 
     def _ascend(self, numbers: np.ndarray) -> tuple[int, Any]:
         """Ascend from the sources with these sorted numbers; return the number of columns, and a source for each."""

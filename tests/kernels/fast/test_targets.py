@@ -7,7 +7,7 @@ import pytest
 from numba import cuda
 
 from kernels.check import oracle
-from kernels.fast.hierarchy import all_pairs, fragments, targets, within
+from kernels.fast.hierarchy import all_pairs, fragments, many_sources, targets, within
 from kernels.fast.hierarchy.targets import TargetSearch
 from kernels.gpu import copies
 from kernels.graph import INF, Graph
@@ -32,10 +32,10 @@ def searches(on: Graph, **settings) -> all_pairs.AllPairsSearch:
 
 def table(search: TargetSearch, sources: np.ndarray, ends: np.ndarray, most: int = INF - 1, dtype=np.int32):
     """Return the distances and what was seen."""
-    run, no_path = search.run, INF if dtype == np.int32 else np.inf
-    none, seen = run.upload(np.array([no_path], dtype), np.array([0, 0, 40], np.int32))
-    (out,) = run.upload(np.full(len(sources) * len(ends), -7, dtype))
-    search.search(sources, ends, most, (none, out, seen))
+    none, seen = np.array([INF if dtype == np.int32 else np.inf], dtype), np.array([0, 0, 40], np.int32)
+    out = search.result(len(sources) * len(ends), np.dtype(dtype))
+    out[:] = -7
+    seen = search.search(sources, ends, most, none, out, seen)
     return np.asarray(out).reshape(len(sources), -1), np.asarray(seen)[:2].tolist()
 
 
@@ -74,6 +74,7 @@ def test_fragments_are_ordered_by_class(shape):
 @pytest.mark.parametrize("few", [0, 2], ids=["a launch per class", "a launch per level"])
 def test_distances_to_some_targets(shape, few, monkeypatch):
     monkeypatch.setattr(targets, "FEW", few)
+    monkeypatch.setattr(many_sources, "FEW_SOURCES", 100 * few)
     exact, random = all_distances(shape), np.random.default_rng(0)
     search = TargetSearch(searches(shape))
     for count, ends in ((1, [0]), (7, [1, 0, 1]), (shape.vertices, random.permutation(shape.vertices))):
@@ -132,6 +133,20 @@ def test_selections(shape):
             assert len(vertices) == len(distances) == ends[-1]
             seen += piece.tolist()
         assert sorted(seen) == sorted(sources)
+
+
+def test_small_arrays_keep_their_place_until_the_restart(monkeypatch):
+    monkeypatch.setattr(copies, "UPLOADS", 3 * copies.ALIGNED)
+    uploads, given = copies.Uploads(Run(waits=False)), (np.arange(5), np.zeros(0, np.int32))
+    first = uploads.copy(*given)
+    second = uploads.copy(np.array([1.5]), np.array([7], np.int32))  # there is room for one of two arrays
+    (third,) = uploads.copy(np.array([9], np.uint64))
+    assert [len(array) for array in first] == [5, 1]
+    assert [np.asarray(array).tolist() for array in (first[0], *second, third)] == [[*range(5)], [1.5], [7], [9]]
+    assert [array.dtype for array in second] == [np.float64, np.int32]
+    uploads.restart()
+    (again,) = uploads.copy(np.full(5, 3))
+    assert np.asarray(again).tolist() == np.asarray(first[0]).tolist() == [3] * 5
 
 
 @pytest.mark.parametrize("size", [1, 9, 10, 11, 20, 47])
