@@ -38,7 +38,8 @@ LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threa
 FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels
 TOP_THREADS = 3 if SIMULATED else 1024  # threads per block in levels of fewer than FEW_FRAGMENTS fragments
 FEW_FRAGMENTS = 528
-PATH_GROUP = 1 if SIMULATED else 256  # threads that share the arcs of one ancestor of the source
+ASCENT_THREADS = 3 if SIMULATED else 256  # threads of the block that searches up
+PATH_GROUP = 1 if SIMULATED else 64  # threads that share the arcs of one ancestor of the source
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
@@ -102,13 +103,21 @@ def close_bands(arcs, bands, depths, start, heads, down):
         d += 1
 
 
+@cuda.jit(device=True)
+def load_arc(i, arcs, arc, head_depths, up):
+    """Return the head's depth and the weight of arc + i; 0 and INF if i is not below `arcs`."""
+    if i < arcs:
+        return head_depths[arc + i], up[arc + i]
+    return i32(0), NO_PATH
+
+
 @cuda.jit(**BOUNDS)
 def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up, way):
     """Search up from the source with one block.
 
     path_fragments: the fragments that hold the source's ancestors. Groups of threads take turns, one ancestor each. A
-    group loads the arcs of its next ancestor while other groups work. So that no load waits for another load,
-    `head_depths` has the depth of each arc's head, and the first arcs of ancestors are in shared memory.
+    group loads the arcs of its next ancestor, two arcs per thread, while other groups work. So that no load waits for
+    another load, `head_depths` has the depth of each arc's head, and the first arcs of ancestors are in shared memory.
     """
     depth = source.depth
     distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
@@ -130,24 +139,23 @@ def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up,
     d, mine = i32(depth), i32(depth) - group
     cuda.syncthreads()
     own = u32(max(mine, i32(0)))
-    arc, arcs, i = first[own], count[own] if mine >= 0 else u32(0), lane
-    to, weight = i32(0), NO_PATH
-    if i < arcs:
-        to, weight = head_depths[arc + i], up[arc + i]
+    arc, arcs, i, j = first[own], count[own] if mine >= 0 else u32(0), lane, u32(lane + u32(PATH_GROUP))
+    to, weight = load_arc(i, arcs, arc, head_depths, up)
+    to_next, weight_next = load_arc(j, arcs, arc, head_depths, up)
     while d >= 0:
         if d == mine:
             here = distances[d]
             while i < arcs:
                 distances[to] = min(distances[to], add(here, weight))
-                i = u32(i + u32(PATH_GROUP))
-                if i < arcs:
-                    to, weight = head_depths[arc + i], up[arc + i]
+                i, j, to, weight = j, u32(j + u32(PATH_GROUP)), to_next, weight_next
+                to_next, weight_next = load_arc(j, arcs, arc, head_depths, up)
+        cuda.syncthreads()
+        if d == mine:
             mine -= groups
             own = u32(max(mine, i32(0)))
-            arc, arcs, i = first[own], count[own] if mine >= 0 else u32(0), lane
-            if i < arcs:
-                to, weight = head_depths[arc + i], up[arc + i]
-        cuda.syncthreads()
+            arc, arcs, i, j = first[own], count[own] if mine >= 0 else u32(0), lane, u32(lane + u32(PATH_GROUP))
+            to, weight = load_arc(i, arcs, arc, head_depths, up)
+            to_next, weight_next = load_arc(j, arcs, arc, head_depths, up)
         d -= 1
     i = u32(cuda.threadIdx.x)
     while i <= depth:
@@ -326,7 +334,7 @@ class OneSource:
         (path_fragments,) = run.upload(np.array(path, np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
         climb = origin, path_fragments, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
-        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, 12 * self.height)]
+        launches: list[tuple] = [(ascend_from, 1, ASCENT_THREADS, climb, 12 * self.height)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             if count or not card.gpu_visible():
