@@ -18,13 +18,13 @@ from packaging.requirements import Requirement
 import kernels
 from hatch_build import PACKAGE, Hook, renamed
 from tests.support import package
+from tests.support.pages import blocks, blocks_of
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.relative_to(ROOT / "kernels") for path in (ROOT / "kernels").rglob("*.py"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
 PAGE = (ROOT / "docs/library.md").read_text()
-BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -180,8 +180,8 @@ def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gp
 
 @pytest.mark.ci
 def test_the_examples_run(site, tmp_path):
-    example, more, prepared, tables, silent = BLOCK.findall(PAGE)
-    (described,) = BLOCK.findall(PROJECT["readme"]["text"])
+    example, more, prepared, tables, silent = blocks("library.md")
+    (described,) = blocks_of(PROJECT["readme"]["text"])
     ran = package.python(
         site,
         "-c",

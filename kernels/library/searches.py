@@ -236,7 +236,7 @@ class WholeNumbers:
     ) -> Any:
         """Return the distances of `find` as an array on the card, (k * t,). Search by Near-Far or in a hierarchy.
 
-        reuse: whether the next search may overwrite the array. Allocating and freeing an array takes a millisecond.
+        reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
         """
         targets, every = (np.arange(self.graph.vertices), True) if targets is None else (targets, False)
         size, most = len(sources) * len(targets), int(min(limit, INF - 1))

@@ -3,7 +3,6 @@
 In numba's simulator an array of the library lies on the host, so that it is taken without a copy here as well.
 """
 
-import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,8 +10,10 @@ from types import ModuleType
 import numpy as np
 from scipy import sparse
 
+from tests.support.pages import blocks
+
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/cupy.md").read_text(), re.MULTILINE | re.DOTALL)
+BLOCKS = blocks("cupy.md")
 REFUSED = """
 import pytest
 from kernels.errors import InputError

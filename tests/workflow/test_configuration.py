@@ -14,6 +14,7 @@ import yaml
 from kernels import generate
 from kernels.errors import InputError
 from kernels.registry import VARIANTS
+from tests.support.pages import block
 from tests.support.published import CONFIG
 from workflow import configuration
 from workflow.measure import plan, resources
@@ -64,8 +65,7 @@ def test_config_with_the_substitutes_is_valid():
 
 
 def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(config):
-    block, *_ = re.findall(r"^```yaml\n(datasets:\n.*?)^```", (ROOT / "docs/extending.md").read_text(), re.M | re.S)
-    ((name, entry),) = yaml.safe_load(block)["datasets"].items()
+    ((name, entry),) = yaml.safe_load(block("extending.md", "datasets:\n", "yaml"))["datasets"].items()
     config["datasets"][name] = entry
     configuration.check(config)
     assert {cell[1] for cell in plan.cells(config, [name])} >= {"stride_flag", "cpu", "scipy"}

@@ -4,7 +4,6 @@ import contextlib
 import functools
 import inspect
 import itertools
-import re
 import warnings
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +20,7 @@ from kernels.fast import probe
 from kernels.library import choice, csgraph, searches
 from kernels.library.choice import Card
 from kernels.run import Run
+from tests.support.pages import blocks
 from tests.support.trees import CARD, assert_trees, lengths
 
 ROOT = Path(__file__).parents[3]
@@ -343,11 +343,10 @@ ASKED = {
 
 
 def test_the_blocks_of_the_page_for_users_of_scipy_run(capsys):
-    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/scipy.md").read_text(), re.MULTILINE | re.DOTALL)
-    names = {}
-    for block in blocks:
-        exec(block, names)
-    assert len(blocks) == 3 and names["csgraph"].dijkstra is csgraph.dijkstra
+    codes, names = blocks("scipy.md"), {}
+    for code in codes:
+        exec(code, names)
+    assert len(codes) == 3 and names["csgraph"].dijkstra is csgraph.dijkstra
     assert capsys.readouterr().out.startswith("dijkstra/scipy ")
 
 

@@ -21,6 +21,7 @@ from kernels.library import networkx as backend
 from kernels.library.choice import Card
 from kernels.run import Run
 from tests.support import package
+from tests.support.pages import block, blocks
 
 ROOT = Path(__file__).parents[3]
 KINDS = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
@@ -423,7 +424,7 @@ ADDED = 'nx.config.backend_priority = ["cuda_shortest_paths"]  # the line to add
 
 def logged(site, folder, script, **environment):
     """Run a script; return NetworkX's messages on backends."""
-    (log_all,) = re.findall(r"^```python\n(import logging\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    log_all = block("networkx.md", "import logging\n")
     ran = package.python(site, "-c", log_all + script, cwd=folder, **package.NO_GPU, **environment)
     assert ran.returncode == 0, ran.stderr
     return [line for line in ran.stderr.splitlines() if line.startswith("DEBUG:networkx.utils.backends:")]
@@ -431,7 +432,7 @@ def logged(site, folder, script, **environment):
 
 @pytest.mark.parametrize("how", ["a line", "the environment"])
 def test_the_example_runs_with_the_line_or_the_environment(site, tmp_path, how):
-    (example,) = re.findall(r"^```python\n(import random\n.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example = block("networkx.md", "import random\n")
     assert ADDED in example
     variable, name = re.search(r"^    (\w+)=(\w+) python streets.py$", PAGE, re.MULTILINE).groups()
     script, environment = (example, {}) if how == "a line" else (example.replace(ADDED, ""), {variable: name})
@@ -448,7 +449,7 @@ def test_the_example_runs_with_the_line_or_the_environment(site, tmp_path, how):
 
 
 def test_the_example_of_a_road_network_runs(site, tmp_path):
-    (example,) = re.findall(r"^```python\n(import networkx as nx\nfrom .*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example = block("networkx.md", "import networkx as nx\nfrom ")
     packed = tmp_path / "resources/graphs/nyc.npz"
     graph = read_graph(ROOT / "workflow/samples/sample3.txt")
     packed.parent.mkdir(parents=True)
@@ -461,8 +462,8 @@ def test_the_example_of_a_road_network_runs(site, tmp_path):
 
 
 def test_every_block_of_the_page_is_run():
-    blocks = re.findall(r"^```python\n(.*?)\n", PAGE, re.MULTILINE)
-    assert blocks == ["import random", "import networkx as nx", "import logging"]
+    first_lines = [code.partition("\n")[0] for code in blocks("networkx.md")]
+    assert first_lines == ["import random", "import networkx as nx", "import logging"]
 
 
 def test_the_page_lists_the_functions():

@@ -25,6 +25,7 @@ from kernels.registry import Variant
 from kernels.run import Result, Run
 from tests.support import many_sources
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
+from tests.support.pages import blocks
 from tests.support.project import ENVIRONMENT
 from tests.support.rows import SIZES, in_batches, measured, rows_of
 from tests.support.views import draw
@@ -457,15 +458,9 @@ def test_the_picture_is_written_in_the_formats_asked_for(tmp_path):
 # The example of docs/extending.md.
 
 
-def blocks():
-    text = (ROOT / "docs/extending.md").read_text()
-    found = re.findall(r"^( *)```python\n(.*?)^ *```", text, re.MULTILINE | re.DOTALL)
-    return [re.sub(f"^{indent}", "", code, flags=re.MULTILINE) for indent, code in found]
-
-
 @pytest.mark.simulator
 def test_the_example_of_a_variant_runs(monkeypatch):
-    function, entry = blocks()
+    function, entry = blocks("extending.md")
     module = ModuleType("quarter")
     exec(function, vars(module))
     monkeypatch.setitem(sys.modules, "kernels.fast.quarter", module)

@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 from matplotlib.testing.compare import compare_images
 
+from tests.support.pages import blocks
 from tests.support.project import SIMULATOR, Project
 from workflow.views import travel_times
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/travel-times.md"
-SHOWN = "".join(re.findall(r"^```text\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL))
+SHOWN = "".join(blocks("travel-times.md", "text"))
 
 
 def stripped(text):
