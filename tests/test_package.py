@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[1]
 MODULES = sorted(path.relative_to(ROOT / "kernels") for path in (ROOT / "kernels").rglob("*.py"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = PYPROJECT["project"]
-PAGE = (ROOT / "docs/library.md").read_text()
 
 
 @pytest.fixture(scope="module")
