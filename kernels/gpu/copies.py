@@ -10,7 +10,7 @@ import numpy as np
 from cuda.bindings import driver, runtime
 from numba import cuda
 
-from kernels.gpu import internals
+from kernels.gpu import card, internals
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.driver import checked
 from kernels.graph import starts
@@ -87,7 +87,8 @@ class Uploads:
 
     def __init__(self, run: Run):
         self.run, self.used = run, 0
-        self.host: np.ndarray = cuda.pinned_array(UPLOADS, np.uint8)
+        with card.allocating(UPLOADS):
+            self.host: np.ndarray = cuda.pinned_array(UPLOADS, np.uint8)
         (self.card,) = run.allocate((UPLOADS, np.uint8))
 
     def restart(self) -> None:

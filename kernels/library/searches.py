@@ -241,9 +241,11 @@ class WholeNumbers:
         targets, every = (np.arange(self.graph.vertices), True) if targets is None else (targets, False)
         size, most = len(sources) * len(targets), int(min(limit, INF - 1))
         run = self.near_far.run if key == NEAR_FAR else self.targets.run
-        run.require(size * dtype.itemsize)
-        reuse = reuse and key != NEAR_FAR
-        out = self.targets.result(size, dtype) if reuse else run.allocate((size, dtype))[0]
+        if reuse and key != NEAR_FAR:
+            out = self.targets.result(size, dtype)
+        else:
+            run.require(size * dtype.itemsize)
+            (out,) = run.allocate((size, dtype))
         if not size:
             return out
         none, seen = np.array([NO_PATH[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)

@@ -28,8 +28,8 @@ from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_
 from kernels.gpu.launching import blocks_for
 
 LANES = 2 if SIMULATED else 32  # threads of a block
-CLIMBERS = 1 if SIMULATED else 8  # threads that search up from one source of many
-FEW_SOURCES = 2048  # maximum number of sources of which each is searched up by all threads of a block
+CLIMBERS = 2 if SIMULATED else 8  # threads that search up from one source
+SOURCES_PER_ASCENT = LANES // CLIMBERS  # sources of a block of ascend
 SOURCES_PER_THREAD = 4  # or 1, if a block would take more than 1 / MIN_BLOCKS of the maximum shared memory
 MIN_BLOCKS = 4
 TILE_PITCH = LANES + 1  # avoids bank conflicts both along rows and along columns of a tile
@@ -77,47 +77,40 @@ def fill_records(arcs, weights, words):
             words[i] = weights[arc] if arc < len(weights) else NO_PATH
 
 
-@cache
-def ascending(climbers: int):
-    """Return a kernel that searches up from LANES / climbers sources per block."""
-    sources_per_block = LANES // climbers
+@cuda.jit(**BOUNDS)
+def ascend(pitch, height, sources, depths, start, heads, up, found):
+    """Search up from each source.
 
-    @cuda.jit(**BOUNDS)
-    def ascend(pitch, height, sources, depths, start, heads, up, found):
-        """Search up from each source.
-
-        sources[column] is the row of the column's source. Set found[depth, column] to the distance from this source to
-        its ancestor of this depth. `climbers` threads share the arcs of each ancestor. A block has an array of
-        distances per source in shared memory, one per depth. All threads of a block wait at each depth.
-        """
-        rows = cuda.shared.array(0, uint32)
-        lane, climber = u32(cuda.threadIdx.x // u32(climbers)), i32(cuda.threadIdx.x % u32(climbers))
-        column = u64(u64(cuda.blockIdx.x) * u64(sources_per_block) + u64(lane))
-        row = sources[column]
-        depth = depths[row]
-        d = climber
-        while d < height:
-            rows[u32(u32(d) * u32(sources_per_block) + lane)] = u32(0) if d == depth else NO_PATH
-            d += i32(climbers)
+    sources[column] is the row of the column's source. Set found[depth, column] to the distance from this source to its
+    ancestor of this depth. CLIMBERS threads share the arcs of each ancestor. A block has an array of distances per
+    source in shared memory, one per depth. All threads of a block wait at each depth.
+    """
+    rows = cuda.shared.array(0, uint32)
+    lane, climber = u32(cuda.threadIdx.x // u32(CLIMBERS)), i32(cuda.threadIdx.x % u32(CLIMBERS))
+    column = u64(u64(cuda.blockIdx.x) * u64(SOURCES_PER_ASCENT) + u64(lane))
+    row = sources[column]
+    depth = depths[row]
+    d = climber
+    while d < height:
+        rows[u32(u32(d) * u32(SOURCES_PER_ASCENT) + lane)] = u32(0) if d == depth else NO_PATH
+        d += i32(CLIMBERS)
+    cuda.syncthreads()
+    d = i32(height - 1)
+    while d >= 0:
+        here = rows[u32(u32(d) * u32(SOURCES_PER_ASCENT) + lane)]
+        if d <= depth:
+            first, end = start[row], start[row + 1]
+            arc = first + climber
+            while arc < end:
+                at = u32(u32(depths[heads[arc]]) * u32(SOURCES_PER_ASCENT) + lane)
+                rows[at] = min(rows[at], add(here, up[arc]))
+                arc += CLIMBERS
+            if first < end:
+                row = heads[first]
+        if climber == 0:
+            found[u64(u64(d) * pitch + column)] = here
         cuda.syncthreads()
-        d = i32(height - 1)
-        while d >= 0:
-            here = rows[u32(u32(d) * u32(sources_per_block) + lane)]
-            if d <= depth:
-                first, end = start[row], start[row + 1]
-                arc = first + climber
-                while arc < end:
-                    at = u32(u32(depths[heads[arc]]) * u32(sources_per_block) + lane)
-                    rows[at] = min(rows[at], add(here, up[arc]))
-                    arc += climbers
-                if first < end:
-                    row = heads[first]
-            if climber == 0:
-                found[u64(u64(d) * pitch + column)] = here
-            cuda.syncthreads()
-            d -= 1
-
-    return ascend
+        d -= 1
 
 
 @cuda.jit(device=True)
@@ -383,7 +376,7 @@ class ManySources:
                 kernel, inverting = (search_fragments(count, stores, reduces, inverts) for inverts in (False, reduces))
                 classes.append((kernel, count, row * count, tasks, inverting))
             self.plan.append(classes[::-1])
-        check_shared(on_card.graph, 4 * LANES // CLIMBERS * self.height, "a path of its elimination tree")
+        check_shared(on_card.graph, 4 * SOURCES_PER_ASCENT * self.height, "a path of its elimination tree")
         filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = Records(start, words)
@@ -420,9 +413,7 @@ class ManySources:
         """Return the launch of ascend for the sources with these rows; found: for `height` rows of `pitch` columns."""
         on, height = self.on_card, self.height
         arguments = np.uint64(pitch), np.int32(height), rows, on.tree.depths, on.start, on.heads, on.up, found
-        climbers = LANES if columns <= FEW_SOURCES else CLIMBERS
-        together = LANES // climbers  # sources of a block
-        return ascending(climbers), columns // together, LANES, arguments, 4 * together * height
+        return ascend, columns // SOURCES_PER_ASCENT, LANES, arguments, 4 * SOURCES_PER_ASCENT * height
 
     def search(self, numbers: np.ndarray, *, inverts: bool = False) -> Callable[[], None]:
         """Return a function that launches a search. inverts: see `search_fragments`; requires reduces=True.

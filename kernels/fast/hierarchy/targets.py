@@ -209,8 +209,11 @@ class TargetSearch:
         run.launch((take_rows, len(chosen.first), LANES, copied))
 
     def result(self, length: int, dtype: np.dtype) -> Any:
-        """Return an array on the card, (length,), that the next call returns again."""
+        """Return an array on the card, (length,), that the next call may return again. Raises NotEnoughMemory."""
         size = length * dtype.itemsize
+        if "result" not in self.room or self.room["result"].size < size:
+            self.room.pop("result", None)
+            self.run.require(size)
         return internals.part_of(self._array("result", size, np.uint8), 0, size, dtype)
 
     def search(self, sources: np.ndarray, targets: np.ndarray, most: int, none: Any, out: Any, seen: Any) -> Any:
@@ -299,6 +302,8 @@ class TargetSearch:
 
     def release(self, most: int = KEPT) -> None:
         """Free the memory of searches if it exceeds `most` bytes."""
+        if sum(array.nbytes for array in self.room.values()) > most:
+            self.room.pop("result", None)
         if sum(array.nbytes for array in self.room.values()) > most:
             self.room.clear()
             self.tree = self.records = None  # type: ignore[assignment]

@@ -7,7 +7,7 @@ import pytest
 from numba import cuda
 
 from kernels.check import oracle
-from kernels.fast.hierarchy import all_pairs, fragments, many_sources, targets, within
+from kernels.fast.hierarchy import all_pairs, fragments, targets, within
 from kernels.fast.hierarchy.targets import TargetSearch
 from kernels.gpu import copies
 from kernels.graph import INF, Graph
@@ -74,7 +74,6 @@ def test_fragments_are_ordered_by_class(shape):
 @pytest.mark.parametrize("few", [0, 2], ids=["a launch per class", "a launch per level"])
 def test_distances_to_some_targets(shape, few, monkeypatch):
     monkeypatch.setattr(targets, "FEW", few)
-    monkeypatch.setattr(many_sources, "FEW_SOURCES", 100 * few)
     exact, random = all_distances(shape), np.random.default_rng(0)
     search = TargetSearch(searches(shape))
     for count, ends in ((1, [0]), (7, [1, 0, 1]), (shape.vertices, random.permutation(shape.vertices))):
@@ -112,6 +111,8 @@ def test_pieces_that_fit_and_memory_that_is_used_again(monkeypatch):
     assert search.room["matrix"] is kept
     search.release()
     assert search.room["matrix"] is kept
+    search.release(sum(array.nbytes for array in search.room.values()) - 1)
+    assert search.room["matrix"] is kept and "result" not in search.room
     search.release(0)
     assert not search.room
     np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
