@@ -97,12 +97,12 @@ def _check_row(
     if distances[source] != 0:
         raise WrongResult(f"{where}: the distance of the source is {distances[source]}")
     fits = np.zeros(graph.vertices, np.bool_)
-    shorter = _look_at_parts(graph.indptr, graph.indices, graph.weights, distances, predecessors, fits)
+    shortened = _look_at_parts(graph.indptr, graph.indices, graph.weights, distances, predecessors, fits)
     if (v := _wrong_predecessor(source, distances, predecessors, fits)) >= 0:
         raise WrongResult(
             f"{where}: predecessor {predecessors[v]} of vertex {v} (distance {distances[v]}) is on no shortest path"
         )
-    if (v := shorter) >= 0:
+    if (v := shortened) >= 0:
         raise WrongResult(f"{where}: an arc leads to vertex {v} by a shorter path than its distance of {distances[v]}")
 
 
@@ -122,7 +122,7 @@ def _rows_right(indptr, indices, weights, sources, distances, predecessors):
 
 @njit(parallel=True, cache=True)
 def _look_at_parts(indptr, indices, weights, dist, predecessor, fits):
-    """Look at all arcs, on all cores; see `_look_at_arcs`. Return the largest vertex found, or -1."""
+    """Look at all arcs, on all cores, as `_look_at_arcs` does. Return the largest vertex found, or -1."""
     n, found = len(dist), -1
     for part in prange(PARTS):
         first, end = part * n // PARTS, (part + 1) * n // PARTS

@@ -211,9 +211,6 @@ class TargetSearch:
     def result(self, length: int, dtype: np.dtype) -> Any:
         """Return an array on the card, (length,), that the next call may return again. Raises NotEnoughMemory."""
         size = length * dtype.itemsize
-        if "result" not in self.room or self.room["result"].size < size:
-            self.room.pop("result", None)
-            self.run.require(size)
         return internals.part_of(self._array("result", size, np.uint8), 0, size, dtype)
 
     def search(self, sources: np.ndarray, targets: np.ndarray, most: int, none: Any, out: Any, seen: Any) -> Any:
@@ -297,6 +294,7 @@ class TargetSearch:
         """Return the array `name` on the card; replace it if it is shorter than `length`."""
         if name not in self.room or self.room[name].size < length:
             self.room.pop(name, None)
+            self.run.require(length * np.dtype(dtype).itemsize)
             (self.room[name],) = self.run.allocate((length, dtype))
         return self.room[name]
 
