@@ -8,7 +8,7 @@ sources. The rows are in shared memory if all of them fit, else in global memory
         each core vertex v: row[v] = min(row[v], row[u] + w) over its arcs (u, v, w) from the core
     each vertex v: the arc (u, v, w) with the least row[u] + w gives the distance, row[u] + w, and the predecessor, u
 
-Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed would read half as many arcs,
+Each round reads all arcs of the core. A queue of the vertices whose in-neighbours changed would read 40 % of the arcs,
 but was slower when measured (docs/performance.md).
 
 A vertex outside the core is called a sink. It gets its distances after the last round. As a source, a sink reaches only
