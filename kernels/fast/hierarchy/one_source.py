@@ -337,8 +337,9 @@ class OneSource:
         launches: list[tuple] = [(ascend_from, 1, ASCENT_THREADS, climb, 12 * self.height)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
+            launch = kernel, count, threads, arguments, 4 * words
             if count or not card.gpu_visible():
-                launches.append((kernel, count, threads, arguments, 4 * words))
+                launches.append(launch)
             else:
-                kernel.specialize(*arguments)  # compile now, not while the search of a larger graph is timed
+                run.prepare_async(launch)  # compile now, not while the search of a larger graph is timed
         return run.prepare_async(*launches)

@@ -11,6 +11,7 @@ from kernels.check import check, oracle
 from kernels.errors import InputError
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, variants
 from kernels.fast.hierarchy.customize import OnCard
+from kernels.fast.hierarchy.one_source import OneSource, ascend_from
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.run import Result, Run
 from tests.support import graphs
@@ -279,6 +280,21 @@ def test_one_source(shape):
         result = Result.poisoned("sssp", shape.vertices)
         variants.sssp(shape, result, Run(source=source, block=4))
         check(shape, "sssp", result, source, full_check=100, checked_rows=1)
+
+
+def test_the_kernels_of_empty_levels_are_prepared_too(monkeypatch):
+    """Otherwise they would be compiled while the search of a larger graph is timed."""
+    on, run, ready = Graph.from_arcs(2, [0, 1], [1, 0], [1, 1]), Run(block=4), []
+    search = OneSource(on, run)
+    kernels = {kernel for _, _, kernel, *_ in search.plan}
+    launched = {kernel for _, count, kernel, *_ in search.plan if count}
+    assert launched < kernels
+    distances = run.allocate((2, np.uint32))[0]
+    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: True)
+    monkeypatch.setattr(run, "prepare_async", lambda *launches: ready.append({launch[0] for launch in launches}))
+    search.search(0, distances)
+    *alone, together = ready
+    assert set().union(*alone) == kernels - launched and together == launched | {ascend_from}
 
 
 @pytest.mark.parametrize("shared", [0, ENOUGH], ids=["one source a thread", "four"])
