@@ -90,6 +90,10 @@ AGAIN = "run the same command again"
     [
         (CELL, "TIMEOUT", None, f"{TIME} measure:runtime=MINUTES"),
         (PART, "TIMEOUT", None, f"{TIME} all_pairs_shard:runtime=MINUTES"),
+        ("results/sources/nyc.csv", "TIMEOUT", None, f"{TIME} measure_sources:runtime=MINUTES"),
+        ("results/many_sources/nyc.csv", "TIMEOUT", None, f"{TIME} measure_many_sources:runtime=MINUTES"),
+        ("results/delta_sweep.csv", "TIMEOUT", None, f"{TIME} measure_sweep:runtime=MINUTES"),
+        ("results/peak.csv", "OUT_OF_MEMORY", None, f"{MEMORY} peak:mem_mb=MEGABYTES"),
         (NYC_JOB, "TIMEOUT", "CANCELLED DUE TO TIME LIMIT", f"{TIME} job:runtime=MINUTES"),
         (NYC_JOB, "OUT_OF_MEMORY", None, f"{MEMORY} job:mem_mb=MEGABYTES"),
         (NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", f"{MEMORY} job:mem_mb=MEGABYTES"),

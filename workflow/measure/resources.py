@@ -29,7 +29,11 @@ ADVICE = {
     "NODE_FAIL": "lost its node: run the same command again",
     "CANCELLED": "was cancelled: run the same command again",
 }
-RULES = {"results/batches/": "job", "results/all_pairs/": "all_pairs_shard"}  # that write there; all others: measure
+RULES = {  # by the start of what they write; all others: measure
+    **{"results/batches/": "job", "results/all_pairs/": "all_pairs_shard", "results/peak": "peak"},
+    **{"results/sources/": "measure_sources", "results/many_sources/": "measure_many_sources"},
+    **{"results/delta_sweep": "measure_sweep", "results/stride_sweep": "measure_sweep"},
+}
 INTERRUPTED = "Terminating processes on user request"  # as Snakemake logs it
 FAILED = re.compile(
     r"SLURM-job '(\S+)' failed.*? status is: '(\w+)'.*?output: ([^\s,]+).*?log: .*?(\S+) \(check", re.DOTALL

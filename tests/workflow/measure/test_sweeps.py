@@ -262,6 +262,19 @@ def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_
     assert project.files() == before
 
 
+def test_a_dataset_measured_only_by_name_is_joined_only_if_its_file_exists(tmp_path):
+    drawn = {"format": "random", "vertices": 9, "arcs": 24, "weights": {"min": 1, "max": 9, "seed": 1}}
+    drawn |= {"directed": False, "generate": {"kind": "grid", "seed": 1}, "gpu": ["delta_stepping/near_far"]}
+    datasets = {"drawn": drawn, "large": {**drawn, "by_name": True}}
+    project = Project.make(tmp_path, datasets=datasets, sweeps={"sources": {"datasets": ["drawn", "large"]}})
+    joined = {"Pack drawn", "Measure sources on drawn", "Join"}
+    assert project.plan("sources") == joined and "Pack large" not in project.plan("table6")
+    assert project.plan("results/sources/large.csv") == {"Pack large", "Measure sources on large"}
+    (file := project.folder / "results/sources/large.csv").parent.mkdir(parents=True)
+    file.touch()
+    assert "results/sources/large.csv" in project.snakemake("-n", "sources")
+
+
 @pytest.mark.ci
 def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
     project = Project.make(tmp_path, datasets=CONFIG["datasets"], stub=False, mode="auto")
