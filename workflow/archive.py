@@ -192,14 +192,16 @@ def copy(measured: Path, to: Path) -> None:
 
 
 def archive(results: Path, config: dict) -> None:
-    """Archive all measurements of a folder of results in its folder `archive`."""
+    """Archive all measurements of a folder of results in its folder `archive`; if there are none, draw all archives."""
     archives = results / "archive"
     cells = sorted(results.glob("cells/*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
     plain = [path for name in PLAIN if (path := results / name).exists()]
     wholes = searched(results)
-    if not cells and not plain and not wholes:
-        raise InputError(f"{results}/cells: nothing was measured yet: run snakemake on a machine with a GPU first")
     folders = {keep_plain(path, archives, config) for path in plain}
+    if not cells and not plain and not wholes:
+        folders = {path.parent for path in archives.glob("*/timings.csv")}
+        if not folders:
+            raise InputError(f"{results}/cells: nothing was measured yet: run snakemake on a machine with a GPU first")
     for path, device in wholes.items():
         folders.add(folder := archives / slug(device))
         copy(path, folder / "all_pairs" / path.name)

@@ -72,6 +72,16 @@ def provenance(name="h200"):
     return records.read(Path(f"results/archive/{name}/provenance.json"))
 
 
+def test_without_measurements_all_archives_are_drawn_again(monkeypatch):
+    job("b")
+    keep()
+    table = Path("results/archive/h200/timings.csv")
+    before, drawn = table.read_bytes(), []
+    monkeypatch.setattr(archive, "draw", lambda rows, folder, into, config: drawn.append((len(rows), folder.name)))
+    keep()
+    assert drawn == [(4, "h200")] and table.read_bytes() == before
+
+
 def test_a_batch_is_added_and_its_cpu_rows_with_it():
     job("b", clock=1500)
     keep()
