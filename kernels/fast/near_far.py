@@ -42,7 +42,7 @@ to arcs. Vertices of a large graph with hubs are numbered by degree (`near_far_l
 A near queue is a ring. A round takes entries from the ring's head, as many as the block can relax at once, and adds new
 entries at the ring's tail. An entry that does not fit in the ring goes to far, which cannot overflow (`far_capacity`).
 Even and odd rounds count their additions in two counters. So one barrier per round is enough: while some threads still
-read one counter, others may already add to the other counter. Likewise each value that blocks share at a meeting has
+read one counter, others may already add to the other counter. Likewise each value that blocks read after a meeting has
 two or three copies, which successive meetings use in turn. After the barrier, all blocks compute the next window from
 the same copies.
 
@@ -133,11 +133,12 @@ def has_free_arcs(graph: Graph) -> bool:
 def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
     """Return the capacity of a block's part of a half of far, and the length above which the block calls a meeting.
 
-    After a meeting all parts together have at most one entry per row, because outdated entries are dropped. A block
-    takes an equal share of each part, rounded up. So its new part starts with at most `share` entries, plus one entry
-    for each part that it reads. A block whose part exceeds `limit` calls a meeting, stops a round later, and adds the
-    entries left in its queue. So the part grows, beyond its start or the limit, by at most the entries of two rounds
-    and of a queue: `added`. The capacity is larger than this bound.
+    A block whose part exceeds `limit` calls a meeting, stops a round later, and adds the entries left in its queue. So
+    between meetings a part grows, beyond its start or the limit, by at most the entries of two rounds and of a queue:
+    `added`. At the start, all parts together have at most one entry per row, because outdated entries were dropped. So
+    before the next meeting the mean length of a part is at most share + limit + added. A block then reads an equal
+    share of each part, rounded up. In the worst case none of these entries is outdated. So its new part starts with at
+    most share + limit + added + blocks entries, and grows by `added`. The capacity is larger than this bound.
     """
     taken, most = max(1, threads // rows.width), rows.width - 1 + near_far_layout.DIRECT
     share = -(-rows.queued // blocks)

@@ -21,7 +21,8 @@ LANES = 1 if SIMULATED else 32  # threads of a warp
 NO_ARC = np.uint64(INF << 32)  # fills up a row; its weight exceeds any distance
 COUNT = u32((1 << 30) - 1)  # bits of a link: the number of arcs or rows behind the link
 # Words of a block's counters: entries added in even and in odd rounds; whether to stop after an even and an odd round;
-# number of entries and least distance of the block's part of far; entries added for vertices that were near already.
+# number of entries and least distance of the block's part of far; entries added for vertices that were near already,
+# counted for 1 / SAMPLE of the vertices.
 ADDED, STOP, FAR, LEAST, REPEATED = (u32(i) for i in (0, 2, 4, 5, 6))
 COUNTERS = 7
 

@@ -17,8 +17,8 @@ LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: LINK of ev
 #   CALLED   0 until a block calls a meeting early; then the number of the last meeting called early, plus 1
 #   LEASTS   the least distance in far; three words, for meetings by their number modulo 3
 #   QUEUED   the number of rows queued for their arcs of weight 0; two words, for even and odd levels
-#   LONG     1 + the number of the last meeting before which a block had FEW_ROUNDS rounds; two words, for even and odd
-#            meetings
+#   LONG     1 + the number of the last meeting before which some block had FEW_ROUNDS rounds; two words, for even and
+#            odd meetings
 #   WASTEFUL the number of blocks that were stopped with entries left and repeated much work; three words, like LEASTS
 #   LENGTHS  the length of each part of far: a word per block for even meetings, then a word per block for odd meetings
 CALLED, LEASTS, QUEUED, LONG, WASTEFUL, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))

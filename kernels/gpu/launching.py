@@ -94,9 +94,9 @@ class Prepared:
             handle, cooperative = internals.compiled_kernel(kernel, arguments, self.device, keys)
             shared = shared[0] if shared else 0
             if shared > SHARED_LIMITS.get((self.device, handle), 0):
-                SHARED_LIMITS[self.device, handle] = shared
                 limit = ATTRIBUTES.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 checked(driver.cuKernelSetAttribute(limit, shared, handle, self.device))
+                SHARED_LIMITS[self.device, handle] = shared
             given = handle, *_three(blocks), *_three(threads), shared
             self.rows.append((given, len(self.pointers), cooperative))
             for one in laid_out:
@@ -149,10 +149,10 @@ class Prepared:
         return launch
 
     def replay(self, times: int) -> None:
-        """Launch all kernels in turn, `times` times, by CUDA graphs. The host waits once, at the end.
+        """Launch all kernels in turn, `times` times, by CUDA graphs.
 
         If an argument is STEP, one graph holds all iterations. Otherwise a graph of GRAPH_ITERATIONS iterations is
-        replayed.
+        replayed. The host waits at the end, and before it makes the graph of the remaining iterations.
         """
         chunk = max(1, times) if any(a is STEP for launch in self.launches for a in launch[3]) else GRAPH_ITERATIONS
         stream = checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_DEFAULT))

@@ -53,7 +53,7 @@ csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
 NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
-ON_CARD = 2**32  # maximum bytes of distances that are copied from the card to the host at once
+COPIED_AT_ONCE = 2**32  # maximum bytes of distances that are copied from the card to the host at once
 
 
 class TooLong(Exception):
@@ -183,9 +183,10 @@ class WholeNumbers:
         """Return the variant for several sources and the reason: SciPy for a narrow graph, else by `choose_many`."""
         return self._unless_narrow(*self._choose_many(sources, search))
 
-    def suits(self, search: str, sources: int) -> bool:
-        """Return whether `search`, in a hierarchy, is chosen for this number of sources."""
-        return self._choose_many(sources, search)[0] == search
+    def suits(self, search: str, sources: int) -> str:
+        """Return why `search`, in a hierarchy, is chosen for this number of sources; an empty string if it is not."""
+        key, reason = self._choose_many(sources, search)
+        return reason if key == search else ""
 
     def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
         laid_out = (search == HIERARCHY_REDUCED) in self.hierarchies
@@ -206,7 +207,7 @@ class WholeNumbers:
         found: of a dtype in NO_PATH. limit: finite only if `key` is a search in a hierarchy.
         """
         if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS) or (key == NEAR_FAR and targets is not None):
-            most = max(1, ON_CARD // (found.itemsize * max(1, found.shape[1])))
+            most = max(1, COPIED_AT_ONCE // (found.itemsize * max(1, found.shape[1])))
             for start in range(0, len(sources) if found.size else 0, most):
                 into = found[start : start + most].reshape(-1)
                 on_card = self.on_card(sources[start : start + most], key, found.dtype, targets, limit, reuse=True)
@@ -262,7 +263,7 @@ class WholeNumbers:
         finally:
             self.targets.release()
         if most == INF - 1 and not self._fits and (seen[1] if every else seen[0]):
-            self._refuse_too_long_from(sources)
+            self.refuse_too_long_from(sources)
         return out
 
     @cached_property
@@ -283,15 +284,20 @@ class WholeNumbers:
                 doubtful.append(piece[counts < wanted.get("nearest", INF)])
                 yield piece, counts, *entries
         if not self._fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
-            self._refuse_too_long_from(np.concatenate(doubtful))
+            self.refuse_too_long_from(np.concatenate(doubtful))
 
-    def _refuse_too_long_from(self, sources: np.ndarray) -> None:
-        """Raise TooLong if a distance from one of the sources, to any vertex, is above 2**31 - 2."""
+    def refuse_too_long_from(self, sources: np.ndarray, eccentricity: np.ndarray | None = None) -> None:
+        """Raise TooLong if a distance from one of the sources, to any vertex, is above 2**31 - 2.
+
+        eccentricity: of each source, among the distances that fit; by default it is found.
+        """
         if self._is_near:
             return
-        once = np.unique(sources)
+        if eccentricity is None:
+            sources = np.unique(sources)
+            eccentricity = self.reduced(sources).eccentricity
         # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
-        for _ in self.rows(once[self.reduced(once).eccentricity > INF - 1 - self.largest], HIERARCHY_ROWS):
+        for _ in self.rows(sources[eccentricity > INF - 1 - self.largest], HIERARCHY_ROWS):
             pass
 
     @cached_property

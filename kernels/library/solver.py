@@ -765,7 +765,8 @@ class Solver:
         targets, search = wanted.targets, wanted.search
 
         def in_whole_numbers(on: WholeNumbers) -> tuple:
-            key, reason = on.choose_rows(wanted.different, search)
+            # Choosing twice could give two answers, because the card's free memory changes.
+            key, reason = (search, suits) if suits else on.choose_rows(wanted.different, search)
             log.info("%s on %s: %s", key, self.graph.name, reason)
             on.find(sources, key, found, targets, wanted.limit)
             return key, reason
@@ -778,10 +779,10 @@ class Solver:
                 found[places[int(source)]] = from_float64(row, wanted.dtype, self.graph.name)
             return rows.variant, rows.reason, rows.rounds
 
-        limit = wanted.limit  # an integer search can stop at a limit only if it is in a hierarchy
-        if limit < np.inf and isinstance(self.graph, Graph) and self.in_whole_numbers.suits(search, wanted.different):
-            limit = np.inf
-        return self._exactly(in_whole_numbers, in_float64, limit)
+        limit, suits = wanted.limit, ""  # an integer search can stop at a limit only if it is in a hierarchy
+        if limit < np.inf and isinstance(self.graph, Graph):
+            suits = self.in_whole_numbers.suits(search, wanted.different)
+        return self._exactly(in_whole_numbers, in_float64, np.inf if suits else limit)
 
     def _table_on_card(self, wanted: Wanted) -> Distances:
         on = self._whole_numbers_on_card()
@@ -852,7 +853,7 @@ class Solver:
             if in_hierarchy:
                 wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
                 return entries(_rows_of_pieces(on.select(once, **wanted)))
-            key, _ = on.choose_rows(len(once), HIERARCHY_TARGETS)
+            key, _ = on.choose_rows(len(once))  # of HIERARCHY_TARGETS, `rows` returns no whole rows
             return entries((source, *_reached(row, INF)) for source, row in on.rows(once, key))
 
         def in_float64(on: Float64) -> dict:
@@ -914,9 +915,7 @@ class Solver:
             if key == HIERARCHY_REDUCED:
                 found = on.reduced(once, reciprocals=reciprocals)
                 columns = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
-                # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
-                for _ in on.rows(once[found.eccentricity > INF - 1 - on.largest], HIERARCHY_ROWS):
-                    pass  # raises TooLong at the first row with a distance that is too long
+                on.refuse_too_long_from(once, found.eccentricity)
             else:
                 columns = _reduced(once, on.rows(once, key), INF, reciprocals=reciprocals)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)

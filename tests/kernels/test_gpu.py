@@ -591,7 +591,7 @@ def test_distances_to_some_targets_in_a_hierarchy(name, dtype, few, monkeypatch)
             left = solver.distances(sources, targets, dtype=dtype, out="device")
             assert left.distances.__cuda_array_interface__["shape"] == expected.shape
             np.testing.assert_array_equal(left.distances.copy_to_host(), expected, strict=True)
-            monkeypatch.setattr("kernels.library.searches.ON_CARD", 2**18)  # the next results come in pieces
+            monkeypatch.setattr("kernels.library.searches.COPIED_AT_ONCE", 2**18)  # the next results come in pieces
 
 
 @pytest.mark.gpu

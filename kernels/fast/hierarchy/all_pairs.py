@@ -185,7 +185,10 @@ def add_columns(count, pitch, matrix, totals):
 
 
 def sums_over_sources(search: AllPairsSearch, sources: np.ndarray) -> np.ndarray:
-    """Return for each vertex the sum of its distances from the sources: int64, (n,). Requires reduces=False."""
+    """Return for each vertex the sum of its distances from the sources: int64, (n,). Requires reduces=False.
+
+    If there is no path from a source, INF is added.
+    """
     n, run, many = search.on_card.graph.vertices, search.run, search.many
     (totals,) = run.upload(np.zeros(n, np.uint64))
     for piece in search.pieces(sources):

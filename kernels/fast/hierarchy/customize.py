@@ -119,11 +119,11 @@ class OnCard:
         self.hierarchy, self.fragments = cutting.of(graph)
         fragments, order = self.fragments, cutting.triangles(self.fragments)
         arcs = len(fragments.heads)
-        run.require(36 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
+        run.require(32 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
         upload = run.upload_untimed
         self.start, self.heads = upload(fragments.start, fragments.heads)
         self.tree = Tree(*upload(fragments.numbers, fragments.ends, fragments.depths))
-        self.rows, self.vertex_rows = upload(fragments.rows, fragments.vertex_rows)
+        (self.vertex_rows,) = upload(fragments.vertex_rows)
         self.extents = Extents(*upload(fragments.row_start, fragments.borders, fragments.boundary))
         (self.tops,) = upload(fragments.tops)
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))

@@ -396,12 +396,13 @@ class ManySources:
 
     def allocate(self, most: int) -> None:
         """Allocate memory for searches from up to `most` sources."""
-        self.most = self.pitch(most)
-        run = self.on_card.run
-        run.require(self.source_bytes * self.most)
+        self.most, self.matrix, self.found = 0, None, None  # so that nothing is searched if memory is refused
+        columns, run = self.pitch(most), self.on_card.run
+        run.require(self.source_bytes * columns)
         self.matrix, self.found = run.allocate(
-            (max(1, self.stored) * self.most, np.uint32), (self.height * self.most, np.uint32)
+            (max(1, self.stored) * columns, np.uint32), (self.height * columns, np.uint32)
         )
+        self.most = columns
 
     def padded(self, numbers: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the preorder number and the row of each column's source; the last source fills up the columns."""

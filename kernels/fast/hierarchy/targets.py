@@ -74,7 +74,7 @@ class Chosen:
 
 
 def choose(fragments: Fragments, targets: np.ndarray) -> Chosen:
-    """Return the fragments that hold a target (a row), and all fragments above these. Level 0 is always chosen."""
+    """Return the fragments that hold a target (a row), and all fragments above these. Fragment 0 is always chosen."""
     depend = above(fragments)
     chosen = np.flatnonzero(needed(fragments.of_row[targets], depend.parents))
     first = fragments.row_start[chosen]
@@ -214,10 +214,11 @@ class TargetSearch:
         return internals.part_of(self._array("result", size, np.uint8), 0, size, dtype)
 
     def search(self, sources: np.ndarray, targets: np.ndarray, most: int, none: Any, out: Any, seen: Any) -> Any:
-        """Set out[i, j] to the distance from sources[i] to targets[j], without waiting; return `seen` on the card.
+        """Set out[i, j] to the distance from sources[i] to targets[j], without waiting for this search; return `seen`.
 
-        most, none, out, seen: as in take_targets; none and seen are on the host. sources, targets: vertices in any
-        order. The sources are searched in preorder, in pieces that fit in memory.
+        most, none, out, seen: as in take_targets; none and the given `seen` are on the host, the returned one is on the
+        card. sources, targets: vertices in any order. The sources are searched in preorder, in pieces that fit in
+        memory. First waits for all earlier launches.
         """
         self.uploads.restart()
         none, seen = self.uploads.copy(none, seen)

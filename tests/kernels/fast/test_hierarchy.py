@@ -8,7 +8,7 @@ import pymetis
 import pytest
 
 from kernels.check import check, oracle
-from kernels.errors import InputError
+from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, variants
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.one_source import OneSource, ascend_from
@@ -363,3 +363,19 @@ def test_rows_in_pieces_and_sums_over_sources():
     searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000)
     assert (all_pairs.sums_over_sources(searches, sources[:2]) == exact[sources[:2]].sum(axis=0)).all()
     assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()
+
+
+def test_refused_memory_leaves_a_search_that_can_go_on(monkeypatch):
+    on = mixed()
+    searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=10**6)
+    assert list(map(len, searches.pieces(np.arange(2)))) == [2]
+    with monkeypatch.context() as patch:
+        patch.setattr(searches.run, "require", refuse)
+        with pytest.raises(NotEnoughMemory):
+            list(searches.pieces(np.arange(on.vertices)))
+    for piece in searches.pieces(np.arange(6)):
+        np.testing.assert_array_equal(searches.rows(np.arange(len(piece))), oracle(on, tuple(piece.tolist())))
+
+
+def refuse(needed):
+    raise NotEnoughMemory(needed, 0)

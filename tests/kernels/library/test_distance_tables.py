@@ -46,7 +46,7 @@ def on_card(monkeypatch, request):
     least = BreakEven(1, 1, 1) if request.param == "hierarchy" else NO_SEARCH
     for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, least), "SMALL": 0, "SHARE": 0}.items():
         monkeypatch.setattr(choice, name, value)
-    monkeypatch.setattr(searches, "ON_CARD", 300)
+    monkeypatch.setattr(searches, "COPIED_AT_ONCE", 300)
     for name, value in {"LARGE": 100, "BUFFER": 48}.items():
         monkeypatch.setattr(copies, name, value)
     make = functools.partial(all_pairs.AllPairsSearch, bytes=5000)
@@ -143,6 +143,19 @@ def test_limits_without_a_card(no_card):
 @pytest.mark.simulator
 def test_limits_on_a_card(on_card):
     assert_limited(town(), town().to_scipy())
+
+
+@pytest.mark.simulator
+def test_a_limit_is_kept_if_less_memory_is_free_later(on_card, monkeypatch):
+    asked, choose = [], searches.WholeNumbers._choose_many
+
+    def choose_once(self, *given):
+        asked.append(given)
+        return choose(self, *given) if len(asked) == 1 else (searches.SCIPY, "no memory is free")
+
+    monkeypatch.setattr(searches.WholeNumbers, "_choose_many", choose_once)
+    found = kernels.distances(town(), [4, 0], limit=3)
+    np.testing.assert_array_equal(found.distances, table(town().to_scipy(), [4, 0], limit=3))
 
 
 @pytest.mark.simulator

@@ -150,7 +150,9 @@ def families_files(wildcards):
 def source_files():
     """Return the file of each dataset under sweeps.sources on which `near_far` runs; with `by_name`, only if it exists."""
     datasets = {cell.dataset for cell in plan.cells(config) if cell[:2] == SEARCH}
-    files = {name: f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets}
+    files = {
+        name: f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets
+    }
     by_name = {name for name in files if config["datasets"][name].get("by_name")}
     return [file for name, file in files.items() if name not in by_name or Path(file).exists()]
 
