@@ -73,7 +73,6 @@ class AllPairsSearch:
         self.on_card = OnCard(graph, self.run)
         self.many = ManySources(self.on_card, reduces=reduces)
         self.bytes = bytes
-        self.most = self.columns(graph.vertices, self.many.source_bytes)
         fragments = self.on_card.fragments
         self.numbers = fragments.numbers[fragments.vertex_rows]  # preorder number of each vertex
 
@@ -82,6 +81,11 @@ class AllPairsSearch:
         many, free = self.many, card.free_memory() * 9 // 10 if card.gpu_visible() else self.bytes
         fit = min(self.bytes, free) // source_bytes // many.group * many.group
         return max(many.group, min(fit, many.pitch(sources)))
+
+    @property
+    def most(self) -> int:
+        """The number of sources of one search that fit in memory now."""
+        return max(self.many.most, self.columns(self.on_card.graph.vertices, self.many.source_bytes))
 
     @property
     def customize_s(self) -> float:
@@ -93,10 +97,9 @@ class AllPairsSearch:
         return self.run.phases["kernels"]
 
     def allocate(self, sources: int) -> None:
-        """Allocate memory for `sources` sources, at most self.most; keep an earlier allocation if it is larger."""
-        columns = min(self.most, sources)
-        if columns > self.many.most:
-            self.many.allocate(columns)
+        """Allocate memory for `sources` sources; keep an earlier allocation if it is larger."""
+        if sources > self.many.most:
+            self.many.allocate(sources)
 
     def poison(self) -> None:
         """Fill the allocated memory with a value that cannot be a distance."""

@@ -365,6 +365,15 @@ def test_rows_in_pieces_and_sums_over_sources():
     assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()
 
 
+def test_pieces_fit_in_the_memory_that_is_free_now():
+    searches = all_pairs.AllPairsSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
+    sources = np.arange(30)
+    assert list(map(len, searches.pieces(sources))) == [30]
+    group = searches.many.group
+    searches.many.most, searches.bytes = 0, searches.many.source_bytes * group
+    assert list(map(len, searches.pieces(sources))) == [min(group, 30 - start) for start in range(0, 30, group)]
+
+
 def test_refused_memory_leaves_a_search_that_can_go_on(monkeypatch):
     on = mixed()
     searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=10**6)
