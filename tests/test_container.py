@@ -43,7 +43,7 @@ def test_python_and_the_lock_are_those_of_make():
         one for one in (f"3.{minor}" for minor in range(30, 0, -1)) if one in SpecifierSet(project["requires-python"])
     ]
     for name, around in {
-        "README.md": "`make` needs {} and a package index",
+        "README.md": "`make` needs {}; the first run needs a package index",
         "docs/library.md": "with {}:",
         "Makefile": "{} with",
     }.items():
