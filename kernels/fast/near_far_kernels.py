@@ -253,9 +253,10 @@ def take_row(thread, count, n, arcs, owners, dist, block):
 
 
 @cuda.jit(device=True)
-def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
+def go_through(thread, threads, meeting, limit, crowded, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
     """Run rounds until the queue is empty or the blocks should meet.
 
+    The block calls a meeting if its queue has more than `crowded` entries, or its part of far more than `limit`.
     other: the value of the counter that the first round does not use (even and odd rounds have a counter each).
     Returns head and tail of the queue; the next round's counter, its value, and the value of the other counter; and the
     least distance added to far. Sets LONG after FEW_ROUNDS rounds. If the block is stopped with entries left and
@@ -274,7 +275,7 @@ def go_through(thread, threads, meeting, limit, called, words, n, arcs, owners, 
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
         least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
-            call = waiting > called or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
+            call = waiting > crowded or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
             if min(waiting, taken) >= ENOUGH:
                 again = u32(cuda.atomic.add(counters, REPEATED, u32(0)))
                 call = call or u32(SAMPLE * TOO_MUCH_REPEATED * again) > taken
@@ -357,13 +358,13 @@ def search(source, sizes, arcs, owners, dist, far, words):
     head, tail = u32(0), u32(1) if number == 0 else u32(0)
     counter, seen, other = ADDED, u32(0), u32(0)
     delta = u32(sizes.delta)
-    threshold, meeting, called = min(delta, u32(INF)), u32(0), u32(CROWDED)
+    threshold, meeting, crowded = min(delta, u32(INF)), u32(0), u32(CROWDED)
     cuda.syncthreads()  # before other threads read the source's entry and the counters
     while True:
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
         block = Block(queue, counters, far, part, threshold, bits, counter, seen, head, tail)
         head, tail, counter, seen, other, least = go_through(
-            thread, threads, meeting, u32(sizes.limit), called, words, n, arcs, owners, dist, block, other
+            thread, threads, meeting, u32(sizes.limit), crowded, words, n, arcs, owners, dist, block, other
         )
         i = u32(head + thread)
         while u32(i - head) < u32(tail - head):
@@ -396,7 +397,7 @@ def search(source, sizes, arcs, owners, dist, far, words):
         cuda.syncthreads()  # before the additions are read
         added = counters[counter]
         head, tail = u32(0), min(u32(added - seen), u32(len(queue)))
-        called = max(u32(CROWDED), u32(u32(2) * tail))
+        crowded = max(u32(CROWDED), u32(u32(2) * tail))
         seen, other = other, added
         counter = u32(ADDED + u32(1) - (counter - ADDED))
 

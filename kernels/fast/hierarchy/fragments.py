@@ -73,7 +73,7 @@ class Fragments:
     def levels(self) -> int:
         return len(self.level_start) - 1
 
-    def level_rows(self, level: int) -> int:
+    def rows_before(self, level: int) -> int:
         """Return the number of rows in the levels before `level`."""
         return int(self.row_start[self.level_start[level]])
 
@@ -276,7 +276,7 @@ class Steps:
 def steps(fragments: Fragments) -> Steps:
     """Return the steps of all fragments."""
     n, arcs = len(fragments.of_row), len(fragments.heads)
-    banded = fragments.level_rows(fragments.levels - 1)  # number of rows in bands, which come first
+    banded = fragments.rows_before(fragments.levels - 1)  # number of rows in bands, which come first
     depth = fragments.depths - fragments.depths[fragments.row_start[fragments.of_row]]  # within the fragment
     band, inset = depth // BAND, depth % BAND
     band[banded:], inset[banded:] = depth[banded:], 0

@@ -5,11 +5,12 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
-A thread searches from one source or from four. For each of its sources, it keeps a distance for each slot of the
-current fragment (fragments.py) in shared memory. No other thread reads these distances, so threads do not wait for each
-other. Only results are written to global memory. Levels are searched one after the other, because the boundary of a
-fragment is read from the results of earlier levels. If only a few numbers per source are wanted, the distances of the
-last level are not stored.
+In the ascent, several threads search from a source, and wait for each other at each depth. In the descent, a thread
+searches from one source or from four. For each of its sources, it keeps a distance for each slot of the current
+fragment (fragments.py) in shared memory. No other thread reads these distances, so threads do not wait for each other.
+Only results are written to global memory. Levels are searched one after the other, because the boundary of a fragment
+is read from the results of earlier levels. If only a few numbers per source are wanted, the distances of the last level
+are not stored.
 """
 
 from collections.abc import Callable
@@ -250,7 +251,7 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
     load_boundary, add_totals = boundary_loader(count), totals_adder(count)
     marks, on_the_way = each(on_way, count, 3), each(lesser_of_way, count, 3)
     one_more, are_more, choose = each(next_integer, count, 1), each(is_more, count, 2), each(chosen, count, 3)
-    add, add_signs = each(added, count, 2), each(add_sign, count, 2)
+    add_values, add_signs = each(added, count, 2), each(add_sign, count, 2)
     add_inverses, add_reciprocals = each(add_reciprocal, count, 2), reciprocals_adder(count)
     width = u32(LANES * count)
 
@@ -275,6 +276,7 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
             row, last_row = u32(fragments.rows[fragment]), u32(fragments.rows[fragment + 1])
             rows_seen = u32(rows_seen + last_row - row)
             top = tops[fragment]
+            # Whether a source of this group may lie below a row of the fragment.
             holds = lowest < tree.ends[row] and highest >= top if fragment > 0 else True
             record = u32(records.start[row] * 4)
             index = u64(u64(row) * pitch + column)
@@ -309,7 +311,7 @@ def search_fragments(count: int, stores: bool, reduces: bool, inverts: bool):
                     raised = one_more(values)
                     farther = are_more(raised, most)
                     most, at = choose(farther, raised, most), choose(farther, copies(row), at)
-                    total, missing = add(total, values), add_signs(missing, raised)
+                    total, missing = add_values(total, values), add_signs(missing, raised)
                 if inverts:
                     inverse = add_inverses(inverse, values)
                 index = u64(index + pitch)
@@ -364,7 +366,7 @@ class ManySources:
         fragments, run = on_card.fragments, on_card.run
         self.group, self.most = LANES * SOURCES_PER_THREAD, 0
         self.height = on_card.hierarchy.height
-        self.stored = fragments.level_rows(fragments.levels - 1) if reduces else on_card.graph.vertices
+        self.stored = fragments.rows_before(fragments.levels - 1) if reduces else on_card.graph.vertices
         self.plan = []
         for level in range(fragments.levels):
             stores, classes = not reduces or level < fragments.levels - 1, []

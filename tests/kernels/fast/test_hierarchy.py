@@ -205,7 +205,7 @@ def test_level_0_is_one_fragment_although_it_has_several_roots(name):
     on = SHAPES[name]()
     cut = fragments.cut(elimination.prepare(on), fragments.sizes_for(on.vertices))
     assert cut.levels > 1 and cut.level_start[1] == 1
-    assert (np.diff(cut.start)[: cut.level_rows(1)] == 0).sum() == 3
+    assert (np.diff(cut.start)[: cut.rows_before(1)] == 0).sum() == 3
 
 
 def test_layouts_have_every_arc_once_and_a_launch_has_fragments_of_one_width(shape):
@@ -215,7 +215,7 @@ def test_layouts_have_every_arc_once_and_a_launch_has_fragments_of_one_width(sha
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
     assert (np.diff(records.start) == np.maximum(1, -(-np.diff(cut.start) // fragments.RECORD_ARCS))).all()
-    upper = cut.level_rows(cut.levels - 1)  # their rows have a step for the arcs from above and one for the band
+    upper = cut.rows_before(cut.levels - 1)  # their rows have a step for the arcs from above and one for the band
     assert (np.bincount(steps.entries[:, 0], minlength=n) == np.where(np.arange(n) < upper, 2, 1)).all()
     for level in range(cut.levels):
         first = fragments.classes(cut, level)
