@@ -192,7 +192,7 @@ def copy(measured: Path, to: Path) -> None:
 
 
 def archive(results: Path, config: dict) -> None:
-    """Archive all measurements of a folder of results in its folder `archive`; if there are none, draw all archives."""
+    """Archive all measurements of a folder of results. If there are none, draw all archives again."""
     archives = results / "archive"
     cells = sorted(results.glob("cells/*/*/*.csv")) + sorted(results.glob("batches/*/*/*/timings.csv"))
     plain = [path for name in PLAIN if (path := results / name).exists()]

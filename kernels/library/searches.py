@@ -263,7 +263,7 @@ class WholeNumbers:
         finally:
             self.targets.release()
         if most == INF - 1 and not self._fits and (seen[1] if every else seen[0]):
-            self.refuse_too_long_from(sources)
+            self._refuse_too_long_from(sources)
         return out
 
     @cached_property
@@ -284,18 +284,19 @@ class WholeNumbers:
                 doubtful.append(piece[counts < wanted.get("nearest", INF)])
                 yield piece, counts, *entries
         if not self._fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
-            self.refuse_too_long_from(np.concatenate(doubtful))
+            self._refuse_too_long_from(np.concatenate(doubtful))
 
-    def refuse_too_long_from(self, sources: np.ndarray, eccentricity: np.ndarray | None = None) -> None:
-        """Raise TooLong if a distance from one of the sources, to any vertex, is above 2**31 - 2.
+    def _refuse_too_long_from(self, sources: np.ndarray) -> None:
+        """Raise TooLong if a distance from one of the sources, to any vertex, is above 2**31 - 2."""
+        if not self._is_near:
+            once = np.unique(sources)
+            self.refuse_too_far(once, self.reduced(once).eccentricity)
 
-        eccentricity: of each source, among the distances that fit; by default it is found.
+    def refuse_too_far(self, sources: np.ndarray, eccentricity: np.ndarray) -> None:
+        """Raise TooLong if a distance from one of the distinct sources, to any vertex, is above 2**31 - 2.
+
+        eccentricity: of each source, among the distances that fit.
         """
-        if self._is_near:
-            return
-        if eccentricity is None:
-            sources = np.unique(sources)
-            eccentricity = self.reduced(sources).eccentricity
         # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
         for _ in self.rows(sources[eccentricity > INF - 1 - self.largest], HIERARCHY_ROWS):
             pass

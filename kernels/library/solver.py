@@ -766,7 +766,7 @@ class Solver:
 
         def in_whole_numbers(on: WholeNumbers) -> tuple:
             # Choosing twice could give two answers, because the card's free memory changes.
-            key, reason = (search, suits) if suits else on.choose_rows(wanted.different, search)
+            key, reason = (search, why) if why else on.choose_rows(wanted.different, search)
             log.info("%s on %s: %s", key, self.graph.name, reason)
             on.find(sources, key, found, targets, wanted.limit)
             return key, reason
@@ -779,10 +779,10 @@ class Solver:
                 found[places[int(source)]] = from_float64(row, wanted.dtype, self.graph.name)
             return rows.variant, rows.reason, rows.rounds
 
-        limit, suits = wanted.limit, ""  # an integer search can stop at a limit only if it is in a hierarchy
-        if limit < np.inf and isinstance(self.graph, Graph):
-            suits = self.in_whole_numbers.suits(search, wanted.different)
-        return self._exactly(in_whole_numbers, in_float64, np.inf if suits else limit)
+        # An integer search can stop at a limit only if it is in a hierarchy.
+        limited = wanted.limit < np.inf and isinstance(self.graph, Graph)
+        why = self.in_whole_numbers.suits(search, wanted.different) if limited else ""
+        return self._exactly(in_whole_numbers, in_float64, np.inf if why else wanted.limit)
 
     def _table_on_card(self, wanted: Wanted) -> Distances:
         on = self._whole_numbers_on_card()
@@ -853,7 +853,7 @@ class Solver:
             if in_hierarchy:
                 wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
                 return entries(_rows_of_pieces(on.select(once, **wanted)))
-            key, _ = on.choose_rows(len(once))  # of HIERARCHY_TARGETS, `rows` returns no whole rows
+            key, _ = on.choose_rows(len(once))  # not HIERARCHY_TARGETS, which `rows` does not know
             return entries((source, *_reached(row, INF)) for source, row in on.rows(once, key))
 
         def in_float64(on: Float64) -> dict:
@@ -915,7 +915,7 @@ class Solver:
             if key == HIERARCHY_REDUCED:
                 found = on.reduced(once, reciprocals=reciprocals)
                 columns = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
-                on.refuse_too_long_from(once, found.eccentricity)
+                on.refuse_too_far(once, found.eccentricity)
             else:
                 columns = _reduced(once, on.rows(once, key), INF, reciprocals=reciprocals)
             return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)

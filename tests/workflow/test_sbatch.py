@@ -86,27 +86,36 @@ AGAIN = "run the same command again"
 
 
 @pytest.mark.parametrize(
-    ("output", "state", "written", "advice"),
+    ("rule", "output", "state", "written", "advice"),
     [
-        (CELL, "TIMEOUT", None, f"{TIME} measure:runtime=MINUTES"),
-        (PART, "TIMEOUT", None, f"{TIME} all_pairs_shard:runtime=MINUTES"),
-        ("results/sources/nyc.csv", "TIMEOUT", None, f"{TIME} measure_sources:runtime=MINUTES"),
-        ("results/many_sources/nyc.csv", "TIMEOUT", None, f"{TIME} measure_many_sources:runtime=MINUTES"),
-        ("results/delta_sweep.csv", "TIMEOUT", None, f"{TIME} measure_sweep:runtime=MINUTES"),
-        ("results/peak.csv", "OUT_OF_MEMORY", None, f"{MEMORY} peak:mem_mb=MEGABYTES"),
-        (NYC_JOB, "TIMEOUT", "CANCELLED DUE TO TIME LIMIT", f"{TIME} job:runtime=MINUTES"),
-        (NYC_JOB, "OUT_OF_MEMORY", None, f"{MEMORY} job:mem_mb=MEGABYTES"),
-        (NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", f"{MEMORY} job:mem_mb=MEGABYTES"),
-        (NYC_JOB, "CANCELLED", "error: Exceeded job memory limit", f"{MEMORY} job:mem_mb=MEGABYTES"),
-        (NYC_JOB, "NODE_FAIL", None, f"lost its node: {AGAIN}"),
-        (NYC_JOB, "CANCELLED", "", f"was cancelled: {AGAIN}"),
-        (NYC_JOB, "FAILED", "error: an error of the job's own", None),
+        ("measure", CELL, "TIMEOUT", None, f"{TIME} measure:runtime=MINUTES"),
+        ("all_pairs_shard", PART, "TIMEOUT", None, f"{TIME} all_pairs_shard:runtime=MINUTES"),
+        ("measure_sources", "results/sources/nyc.csv", "TIMEOUT", None, f"{TIME} measure_sources:runtime=MINUTES"),
+        (
+            "measure_many_sources",
+            "results/many_sources/nyc.csv",
+            "TIMEOUT",
+            None,
+            f"{TIME} measure_many_sources:runtime=MINUTES",
+        ),
+        ("measure_sweep", "results/delta_sweep.csv", "TIMEOUT", None, f"{TIME} measure_sweep:runtime=MINUTES"),
+        ("peak", "results/peak.csv", "OUT_OF_MEMORY", None, f"{MEMORY} peak:mem_mb=MEGABYTES"),
+        ("job", NYC_JOB, "TIMEOUT", "CANCELLED DUE TO TIME LIMIT", f"{TIME} job:runtime=MINUTES"),
+        ("job", NYC_JOB, "OUT_OF_MEMORY", None, f"{MEMORY} job:mem_mb=MEGABYTES"),
+        ("job", NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", f"{MEMORY} job:mem_mb=MEGABYTES"),
+        ("job", NYC_JOB, "CANCELLED", "error: Exceeded job memory limit", f"{MEMORY} job:mem_mb=MEGABYTES"),
+        ("job", NYC_JOB, "NODE_FAIL", None, f"lost its node: {AGAIN}"),
+        ("job", NYC_JOB, "CANCELLED", "", f"was cancelled: {AGAIN}"),
+        ("job", NYC_JOB, "FAILED", "error: an error of the job's own", None),
     ],
 )
-def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, output, state, written, advice):
+def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, rule, output, state, written, advice):
     path = tmp_path / "4711.log"
     if written is not None:
         path.write_text(f"slurmstepd: {written}\n")
-    log = f"SLURM-job '4711' failed, SLURM status is: '{state}'.\n output: {output} (update), b\n log: {path} (check it"
+    log = (
+        f"Error in rule {rule}:\n message: SLURM-job '4711' failed, SLURM status is: '{state}'.\n"
+        f" output: {output} (update), b\n log: {path} (check it"
+    )
     expected = [f"{output}: Slurm job 4711 {advice}"] if advice else []
     assert resources.advice(f"{log}\n{log}") == 2 * expected

@@ -29,14 +29,11 @@ ADVICE = {
     "NODE_FAIL": "lost its node: run the same command again",
     "CANCELLED": "was cancelled: run the same command again",
 }
-RULES = {  # by the start of what they write; all others: measure
-    **{"results/batches/": "job", "results/all_pairs/": "all_pairs_shard", "results/peak": "peak"},
-    **{"results/sources/": "measure_sources", "results/many_sources/": "measure_many_sources"},
-    **{"results/delta_sweep": "measure_sweep", "results/stride_sweep": "measure_sweep"},
-}
 INTERRUPTED = "Terminating processes on user request"  # as Snakemake logs it
 FAILED = re.compile(
-    r"SLURM-job '(\S+)' failed.*? status is: '(\w+)'.*?output: ([^\s,]+).*?log: .*?(\S+) \(check", re.DOTALL
+    r"Error in rule (\w+):\s+message: SLURM-job '(\S+)' failed.*? status is: '(\w+)'.*?"
+    r"output: ([^\s,]+).*?log: .*?(\S+) \(check",
+    re.DOTALL,
 )
 
 
@@ -105,11 +102,10 @@ def _size(config: dict, dataset: str) -> tuple[int, int]:
 def advice(log: str) -> list[str]:
     """Return what to do next: a line for each job in Snakemake's log that Slurm ended, and one after Ctrl-C."""
     lines = ["Interrupted: run the same command to continue"] if INTERRUPTED in log else []
-    for job, state, output, slurm_log in FAILED.findall(log):
+    for rule, job, state, output, slurm_log in FAILED.findall(log):
         # Not every Slurm reports OUT_OF_MEMORY, but the job's own log says so.
         if Path(slurm_log).exists() and re.search("oom.kill|memory limit", Path(slurm_log).read_text()):
             state = "OUT_OF_MEMORY"
         if state in ADVICE:
-            rule = next((rule for folder, rule in RULES.items() if output.startswith(folder)), "measure")
             lines.append(f"{output}: Slurm job {job} {ADVICE[state].format(rule=rule)}")
     return lines

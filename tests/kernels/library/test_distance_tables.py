@@ -159,6 +159,13 @@ def test_a_limit_is_kept_if_less_memory_is_free_later(on_card, monkeypatch):
 
 
 @pytest.mark.simulator
+def test_eccentricities_need_no_proof_by_searches_on_the_host(on_card):
+    with kernels.Solver(town()) as searching:
+        assert on_card in searching.eccentricities().variant
+        assert "_is_near" not in vars(searching.in_whole_numbers)
+
+
+@pytest.mark.simulator
 def test_tables_left_on_the_card(on_card):
     graph, array = town(), town().to_scipy()
     for ends, dtype, limit in (

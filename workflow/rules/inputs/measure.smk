@@ -153,8 +153,7 @@ def source_files():
     files = {
         name: f"results/sources/{name}.csv" for name in config["sweeps"]["sources"]["datasets"] if name in datasets
     }
-    by_name = {name for name in files if config["datasets"][name].get("by_name")}
-    return [file for name, file in files.items() if name not in by_name or Path(file).exists()]
+    return [file for name, file in files.items() if not config["datasets"][name].get("by_name") or Path(file).exists()]
 
 
 @refused()
