@@ -38,8 +38,8 @@ LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threa
 FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels
 TOP_THREADS = 3 if SIMULATED else 1024  # threads per block in levels of fewer than FEW_FRAGMENTS fragments
 FEW_FRAGMENTS = 528
-ASCENT_THREADS = 3 if SIMULATED else 256  # threads of the block that searches up
-PATH_GROUP = 1 if SIMULATED else 64  # threads that share the arcs of one ancestor of the source
+COPY_GROUP = 1 if SIMULATED else 32  # threads that copy the arcs of one ancestor of the source
+PATH_GROUP = 1 if SIMULATED else 64  # threads that relax them; two such groups work at a time
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
@@ -104,63 +104,89 @@ def close_bands(arcs, bands, depths, start, heads, down):
 
 
 @cuda.jit(device=True)
-def load_arc(i, arcs, arc, head_depths, up):
-    """Return the head's depth and the weight of arc + i; 0 and INF if i is not below `arcs`."""
-    if i < arcs:
-        return head_depths[arc + i], up[arc + i]
-    return i32(0), NO_PATH
+def copy_groups():
+    """Return the number of groups of COPY_GROUP threads."""
+    return i32(cuda.blockDim.x // COPY_GROUP)
+
+
+@cuda.jit(device=True)
+def find_ancestors(source, path, tree, start, up, way, distances, first, count, to_upper):  # noqa: PLR0913
+    """Find the source's ancestors, which include the source, and fill the arrays that `ascend_from` describes."""
+    group, lane, groups = i32(cuda.threadIdx.x // COPY_GROUP), i32(cuda.threadIdx.x % COPY_GROUP), copy_groups()
+    groups_per_fragment = max(i32(1), i32(groups // i32(len(path))))
+    f = i32(group // groups_per_fragment)
+    while f < len(path):
+        row = i32(path[f, 0] + i32(group % groups_per_fragment) * COPY_GROUP + lane)
+        while row < path[f, 1]:
+            number, end = tree.numbers[row], tree.ends[row]
+            if number <= source.number and source.number < end:
+                d, arc = u32(tree.depths[row]), start[row]
+                arcs = u32(start[row + 1] - arc)
+                is_lower = u32(source.depth - d) % u32(2) == u32(0) and arcs > u32(0)
+                way.rows[d] = row
+                distances[d] = u32(0) if d == source.depth else NO_PATH
+                first[d] = u32(arc + 1) if is_lower else u32(arc)
+                count[d] = u32(arcs - u32(1)) if is_lower else arcs
+                to_upper[d] = up[arc] if is_lower else NO_PATH  # a row's first arc leads to its parent
+            row = i32(row + groups_per_fragment * COPY_GROUP)
+        f = i32(f + groups // groups_per_fragment)
 
 
 @cuda.jit(**BOUNDS)
-def ascend_from(source, path_fragments, row_start, tree, start, head_depths, up, way):
-    """Search up from the source with one block.
+def ascend_from(source, path, room, pitch, tree, start, head_depths, up, way):  # noqa: PLR0913
+    """Search up from the source with one block, in turns of two ancestors: a lower one and its parent, the upper one.
 
-    path_fragments: the fragments that hold the source's ancestors. Groups of threads take turns, one ancestor each. A
-    group loads the arcs of its next ancestor, two arcs per thread, while other groups work. So that no load waits for
-    another load, `head_depths` has the depth of each arc's head, and the first arcs of ancestors are in shared memory.
+    path: for each fragment that holds ancestors of the source, the first and the end of its rows, int32 (k, 2). The
+    block copies the arcs of `room` ancestors, an even number, to shared memory, where each has room for `pitch` arcs.
+    Then it relaxes them, both ancestors of a turn at once. The arc from the lower to the upper ancestor is stored
+    apart: the upper one's threads relax it, each for itself, so they need not wait for the lower one's threads.
     """
     depth = source.depth
-    distances = cuda.shared.array(0, uint32)  # by depth; then, for each ancestor, its first arc and number of arcs
-    first, count = distances[u32(depth + u32(1)) :], distances[u32(depth + depth + u32(2)) :]
-    c = 0
-    while c < len(path_fragments):
-        row = row_start[path_fragments[c]] + i32(cuda.threadIdx.x)
-        while row < row_start[path_fragments[c] + 1]:
-            if tree.numbers[row] <= source.number and source.number < tree.ends[row]:
-                d = u32(tree.depths[row])
-                way.rows[d] = row
-                first[d] = u32(start[row])
-                count[d] = u32(start[row + 1] - start[row])
-                distances[d] = u32(0) if d == depth else NO_PATH
-            row += cuda.blockDim.x
-        c += 1
-    group, lane = i32(cuda.threadIdx.x // PATH_GROUP), u32(cuda.threadIdx.x % PATH_GROUP)
-    groups = i32(cuda.blockDim.x // PATH_GROUP)
-    d, mine = i32(depth), i32(depth) - group
+    height = u32(depth + u32(1))
+    distances = cuda.shared.array(0, uint32)  # by depth; if the ancestor is an upper one, without the arc stored apart
+    first, count = distances[height:], distances[u32(height + height) :]  # by depth: first arc and number of arcs
+    to_upper = distances[u32(height + height + height) :]  # by depth: weight of the arc stored apart; INF if none
+    heads = distances[u32(height * u32(4)) :]  # depths of the heads of arcs
+    weights = heads[u32(room * pitch) :]
+    find_ancestors(source, path, tree, start, up, way, distances, first, count, to_upper)
     cuda.syncthreads()
-    own = u32(max(mine, i32(0)))
-    arc, arcs, i, j = first[own], count[own] if mine >= 0 else u32(0), lane, u32(lane + u32(PATH_GROUP))
-    to, weight = load_arc(i, arcs, arc, head_depths, up)
-    to_next, weight_next = load_arc(j, arcs, arc, head_depths, up)
+    thread = u32(cuda.threadIdx.x)
+    group, lane, groups = i32(thread // COPY_GROUP), u32(thread % COPY_GROUP), copy_groups()
+    upper, start_at = i32(thread // PATH_GROUP), u32(thread % PATH_GROUP)  # 0: lower, 1: upper, else neither
+    d = i32(depth)
     while d >= 0:
-        if d == mine:
-            here = distances[d]
-            while i < arcs:
-                distances[to] = min(distances[to], add(here, weight))
-                i, j, to, weight = j, u32(j + u32(PATH_GROUP)), to_next, weight_next
-                to_next, weight_next = load_arc(j, arcs, arc, head_depths, up)
+        stop = max(i32(-1), i32(d - room))
+        mine = i32(d - group)
+        while mine > stop:
+            at, arc, i = u32(u32(d - mine) * u32(pitch)), first[mine], lane
+            while i < count[mine]:
+                heads[at + i], weights[at + i] = u32(head_depths[arc + i]), up[arc + i]
+                i = u32(i + u32(COPY_GROUP))
+            mine = i32(mine - groups)
         cuda.syncthreads()
-        if d == mine:
-            mine -= groups
-            own = u32(max(mine, i32(0)))
-            arc, arcs, i, j = first[own], count[own] if mine >= 0 else u32(0), lane, u32(lane + u32(PATH_GROUP))
-            to, weight = load_arc(i, arcs, arc, head_depths, up)
-            to_next, weight_next = load_arc(j, arcs, arc, head_depths, up)
-        d -= 1
-    i = u32(cuda.threadIdx.x)
-    while i <= depth:
-        way.distances[i] = distances[i]
-        i = u32(i + cuda.blockDim.x)
+        if stop < 0 and upper > 1:
+            return
+        at = u32(upper * pitch)
+        while d > stop:
+            mine = i32(d - upper)
+            if upper <= 1 and mine >= 0:
+                here = distances[mine]
+                if upper == 1:
+                    here = min(here, add(distances[d], to_upper[d]))
+                i = start_at
+                while i < count[mine]:
+                    cuda.atomic.min(distances, heads[at + i], add(here, weights[at + i]))
+                    i = u32(i + u32(PATH_GROUP))
+            cuda.syncthreads()
+            at = u32(at + u32(pitch + pitch))
+            d = i32(d - 2)
+    d = i32(thread)
+    while d <= i32(depth):
+        here = distances[d]
+        if d < i32(depth):
+            here = min(here, add(distances[d + 1], to_upper[d + 1]))
+        way.distances[d] = here
+        d = i32(d + 2 * PATH_GROUP)
 
 
 @cuda.jit(device=True)
@@ -294,6 +320,8 @@ def search_fragments(group: int, bands: bool):
 class OneSource:
     """Data on the card for a search from one source, in addition to the hierarchy.
 
+    path_room: the arguments `room` and `pitch` of ascend_from. Height and width of a hierarchy are at most
+    elimination.MAX_HEIGHT, so two ancestors always fit.
     plan: for each level, its first fragment and number of fragments, kernel, threads, room and words of shared memory.
     """
 
@@ -303,6 +331,9 @@ class OneSource:
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height
         upload = run.upload_untimed
+        pitch = int(np.diff(fragments.start).max(initial=1))
+        fitting = (run.shared_limit - 16 * self.height) // (8 * pitch)
+        self.path_room = max(2, min(self.height + 1, fitting) // 2 * 2), pitch
         (self.head_depths,) = upload(fragments.depths[fragments.heads])
         self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
         self.plan = []
@@ -331,10 +362,12 @@ class OneSource:
         path = [int(fragments.of_row[row])]  # fragments, up to one whose top is a root
         while start[top := fragments.row_start[path[-1]]] < start[top + 1]:
             path.append(int(fragments.of_row[fragments.heads[start[top]]]))
-        (path_fragments,) = run.upload(np.array(path, np.int32))
+        rows = fragments.row_start
+        (path_rows,) = run.upload(np.column_stack([rows[path], rows[np.add(path, 1)]]).astype(np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
-        climb = origin, path_fragments, on.extents.rows, on.tree, on.start, self.head_depths, on.up, way
-        launches: list[tuple] = [(ascend_from, 1, ASCENT_THREADS, climb, 12 * self.height)]
+        room, pitch = self.path_room
+        climb = origin, path_rows, np.int32(room), np.int32(pitch), on.tree, on.start, self.head_depths, on.up, way
+        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, 16 * self.height + 8 * room * pitch)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             launch = kernel, count, threads, arguments, 4 * words

@@ -275,10 +275,11 @@ def test_customized_weights_are_shortest_below_their_ends():
             assert (up[arc], down[arc]) == (there[vertex[head]], back[vertex[row]])
 
 
-def test_one_source(shape):
+@pytest.mark.parametrize("shared", [0, ENOUGH], ids=["arcs of two ancestors at a time", "of all"])
+def test_one_source(shape, shared):
     for source in (0, shape.vertices // 2, shape.vertices - 1):
         result = Result.poisoned("sssp", shape.vertices)
-        variants.sssp(shape, result, Run(source=source, block=4))
+        variants.sssp(shape, result, Run(source=source, block=4, shared=shared))
         check(shape, "sssp", result, source, full_check=100, checked_rows=1)
 
 
