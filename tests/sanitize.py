@@ -56,6 +56,8 @@ def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:
     if variant.key == MULTI_SOURCE:
         yield "16 and 32 bits", on(graphs.narrow_path, 70)
         yield "64 bits in global memory", on(graphs.free_hubs, 148, shared=0)
+    if variant.key == "hierarchy/sssp":
+        yield "arcs of two ancestors at a time", on(graphs.grid, 81, shared=0)
     if variant.key == NEAR_FAR:
         often = replace(variant, function=near_far_with(**OFTEN).sssp)
         for make in (graphs.sparse, graphs.funnel, free(graphs.hubs), graphs.free_hubs):
