@@ -20,7 +20,7 @@ from workflow.store import measurements, paper
 from workflow.store.columns import Measurements
 
 CLAIMS = paper.FOLDER / "claims.csv"
-FRAGILE = " ‡"  # after a verdict that is lost without one of its batches
+FRAGILE = " ‡"  # after a verdict that is open, or another, without one of its batches
 TALLIED = {  # by verdict, in this order
     verdicts.CLAIMED: "{} as claimed",
     verdicts.NOT_CLAIMED: "{} not as claimed",
@@ -110,8 +110,8 @@ class Finding:
 
     @property
     def fragile(self) -> bool:
-        """Whether the verdict is lost without one of the batches."""
-        return self.decided and any(word in OPEN for word in self.without.values())
+        """Whether the verdict is open, or another, without one of the batches."""
+        return self.decided and any(word != self.verdict for word in self.without.values())
 
 
 @dataclass(frozen=True)
@@ -204,8 +204,7 @@ def rule(tolerance: float) -> list[str]:
         f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value is compared "
         "without an interval. The paper's own program was run outside this workflow (workflow/paper): ratio and range, "
         "no verdict; of two batches one is of an H200 and one of an H100, single runs are of an H200.",
-        "‡ without one of its batches the verdict would be undecided, as any verdict from three would; on a claim as a "
-        "whole: undecided or another.",
+        "‡ without one of its batches the verdict would be another or undecided, as any verdict from three would be.",
     ]
 
 
