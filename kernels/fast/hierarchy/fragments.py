@@ -1,10 +1,10 @@
 """The elimination tree cut into fragments whose distances fit in the kernels' shared memory.
 
 `sizes` is a decreasing list of sizes of subtrees. A vertex is on level 0, the top of the tree, if its subtree exceeds
-all sizes; on level 1, if its subtree exceeds all but the first size; and so on. A fragment is a connected piece of one
-level, with one topmost vertex, its top. Level 0 is a single fragment, even if it has several roots. The boundary of a
-fragment is the set of ancestors that its top has an arc with. All arcs from a fragment's vertices lead to vertices of
-the fragment and of its boundary.
+all sizes; on level 1, if its subtree exceeds all but the first size; and so on. Level 0 is a single fragment, even if
+it has several roots. On the other levels, a fragment is a connected piece with one topmost vertex, its top. The
+boundary of a fragment is the set of ancestors that its top has an arc with. All arcs from a fragment's vertices lead to
+vertices of the fragment and of its boundary.
 
     level 0     the top of the tree: few vertices, many arcs each
     level 1     fragments that depend on level 0 only, so that all of them can be searched at once

@@ -12,10 +12,10 @@ arc from a to v. closure(v, u) is the distance from the ancestor u down to v thr
 Closures are found when weights are customized. So a band takes two steps instead of one step per depth. In the last
 level, whose fragments are small and many, a band is one depth and takes one step.
 
-A block searches a fragment; in the last level a block is one warp. Shared memory holds the distances of the fragment's
-boundary and of the fragment's vertices. Several threads share the arcs of a vertex, and one of them writes the
-distance. A barrier separates the steps. A row is a vertex, numbered as in fragments.py. An entry is the work of one
-step for one row.
+One block ascends, in turns of two vertices v. In the descent, a block searches a fragment; in the last level a block is
+one warp. Shared memory holds the distances of the fragment's boundary and of the fragment's vertices. Several threads
+share the arcs of a vertex, and one of them writes the distance. A barrier separates the steps. A row is a vertex,
+numbered as in fragments.py. An entry is the work of one step for one row.
 """
 
 from collections.abc import Callable
@@ -36,9 +36,9 @@ from kernels.run import Run
 
 LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threads per vertex, and per block
 FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels
-TOP_THREADS = 3 if SIMULATED else 1024  # threads per block in levels of fewer than FEW_FRAGMENTS fragments
+TOP_THREADS = 3 if SIMULATED else 1024  # the same in levels of fewer than FEW_FRAGMENTS fragments, and in the search up
 FEW_FRAGMENTS = 528
-COPY_GROUP = 1 if SIMULATED else 32  # threads that copy the arcs of one ancestor of the source
+COPY_GROUP = 1 if SIMULATED else 32  # threads that read rows together, or copy the arcs of one ancestor of the source
 PATH_GROUP = 1 if SIMULATED else 64  # threads that relax them; two such groups work at a time
 BAND_THREADS = 3 if SIMULATED else 256
 BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
@@ -110,52 +110,52 @@ def copy_groups():
 
 
 @cuda.jit(device=True)
-def find_ancestors(source, path, tree, start, up, way, distances, first, count, to_upper):  # noqa: PLR0913
-    """Find the source's ancestors, which include the source, and fill the arrays that `ascend_from` describes."""
+def find_ancestors(source, spans, tree, start, up, way, distances, first, count, to_upper):  # noqa: PLR0913
+    """Find the ancestors of the source and the source; fill way.rows and the arrays that `ascend_from` describes."""
     group, lane, groups = i32(cuda.threadIdx.x // COPY_GROUP), i32(cuda.threadIdx.x % COPY_GROUP), copy_groups()
-    groups_per_fragment = max(i32(1), i32(groups // i32(len(path))))
+    groups_per_fragment = max(i32(1), i32(groups // i32(len(spans))))
     f = i32(group // groups_per_fragment)
-    while f < len(path):
-        row = i32(path[f, 0] + i32(group % groups_per_fragment) * COPY_GROUP + lane)
-        while row < path[f, 1]:
+    while f < len(spans):
+        row = i32(spans[f, 0] + i32(group % groups_per_fragment) * COPY_GROUP + lane)
+        while row < spans[f, 1]:
             number, end = tree.numbers[row], tree.ends[row]
             if number <= source.number and source.number < end:
                 d, arc = u32(tree.depths[row]), start[row]
                 arcs = u32(start[row + 1] - arc)
-                is_lower = u32(source.depth - d) % u32(2) == u32(0) and arcs > u32(0)
+                is_apart = u32(source.depth - d) % u32(2) == u32(0) and arcs > u32(0)
                 way.rows[d] = row
                 distances[d] = u32(0) if d == source.depth else NO_PATH
-                first[d] = u32(arc + 1) if is_lower else u32(arc)
-                count[d] = u32(arcs - u32(1)) if is_lower else arcs
-                to_upper[d] = up[arc] if is_lower else NO_PATH  # a row's first arc leads to its parent
+                first[d] = u32(arc + 1) if is_apart else u32(arc)
+                count[d] = u32(arcs - u32(1)) if is_apart else arcs
+                to_upper[d] = up[arc] if is_apart else NO_PATH  # a row's first arc leads to its parent
             row = i32(row + groups_per_fragment * COPY_GROUP)
         f = i32(f + groups // groups_per_fragment)
 
 
 @cuda.jit(**BOUNDS)
-def ascend_from(source, path, room, pitch, tree, start, head_depths, up, way):  # noqa: PLR0913
+def ascend_from(source, spans, chunk, pitch, tree, start, head_depths, up, way):  # noqa: PLR0913
     """Search up from the source with one block, in turns of two ancestors: a lower one and its parent, the upper one.
 
-    path: for each fragment that holds ancestors of the source, the first and the end of its rows, int32 (k, 2). The
-    block copies the arcs of `room` ancestors, an even number, to shared memory, where each has room for `pitch` arcs.
-    Then it relaxes them, both ancestors of a turn at once. The arc from the lower to the upper ancestor is stored
-    apart: the upper one's threads relax it, each for itself, so they need not wait for the lower one's threads.
+    spans: for each fragment that holds ancestors of the source, the first and the end of its rows, int32 (k, 2). The
+    block copies the arcs of the next `chunk` ancestors, an even number, to shared memory, at most `pitch` arcs of each.
+    It relaxes them, two ancestors at once, and repeats this up to the root. The arc from the lower to the upper
+    ancestor is stored apart: the upper one's threads relax it, each for itself, so they need not wait for the others.
     """
     depth = source.depth
     height = u32(depth + u32(1))
-    distances = cuda.shared.array(0, uint32)  # by depth; if the ancestor is an upper one, without the arc stored apart
+    distances = cuda.shared.array(0, uint32)  # by depth; an upper ancestor's lacks the arc stored apart
     first, count = distances[height:], distances[u32(height + height) :]  # by depth: first arc and number of arcs
     to_upper = distances[u32(height + height + height) :]  # by depth: weight of the arc stored apart; INF if none
     heads = distances[u32(height * u32(4)) :]  # depths of the heads of arcs
-    weights = heads[u32(room * pitch) :]
-    find_ancestors(source, path, tree, start, up, way, distances, first, count, to_upper)
+    weights = heads[u32(chunk * pitch) :]
+    find_ancestors(source, spans, tree, start, up, way, distances, first, count, to_upper)
     cuda.syncthreads()
     thread = u32(cuda.threadIdx.x)
     group, lane, groups = i32(thread // COPY_GROUP), u32(thread % COPY_GROUP), copy_groups()
-    upper, start_at = i32(thread // PATH_GROUP), u32(thread % PATH_GROUP)  # 0: lower, 1: upper, else neither
+    role, start_at = i32(thread // PATH_GROUP), u32(thread % PATH_GROUP)  # 0: lower, 1: upper, else neither
     d = i32(depth)
     while d >= 0:
-        stop = max(i32(-1), i32(d - room))
+        stop = max(i32(-1), i32(d - chunk))
         mine = i32(d - group)
         while mine > stop:
             at, arc, i = u32(u32(d - mine) * u32(pitch)), first[mine], lane
@@ -164,14 +164,14 @@ def ascend_from(source, path, room, pitch, tree, start, head_depths, up, way):  
                 i = u32(i + u32(COPY_GROUP))
             mine = i32(mine - groups)
         cuda.syncthreads()
-        if stop < 0 and upper > 1:
+        if stop < 0 and role > 1:
             return
-        at = u32(upper * pitch)
+        at = u32(role * pitch)
         while d > stop:
-            mine = i32(d - upper)
-            if upper <= 1 and mine >= 0:
+            mine = i32(d - role)
+            if role <= 1 and mine >= 0:
                 here = distances[mine]
-                if upper == 1:
+                if role == 1:
                     here = min(here, add(distances[d], to_upper[d]))
                 i = start_at
                 while i < count[mine]:
@@ -320,8 +320,8 @@ def search_fragments(group: int, bands: bool):
 class OneSource:
     """Data on the card for a search from one source, in addition to the hierarchy.
 
-    path_room: the arguments `room` and `pitch` of ascend_from. Height and width of a hierarchy are at most
-    elimination.MAX_HEIGHT, so two ancestors always fit.
+    chunk: the arguments `chunk` and `pitch` of ascend_from. Two ancestors always fit, since a vertex has fewer than
+    elimination.MAX_HEIGHT arcs.
     plan: for each level, its first fragment and number of fragments, kernel, threads, room and words of shared memory.
     """
 
@@ -333,7 +333,7 @@ class OneSource:
         upload = run.upload_untimed
         pitch = int(np.diff(fragments.start).max(initial=1))
         fitting = (run.shared_limit - 16 * self.height) // (8 * pitch)
-        self.path_room = max(2, min(self.height + 1, fitting) // 2 * 2), pitch
+        self.chunk = max(2, min(self.height + 1, fitting) // 2 * 2), pitch
         (self.head_depths,) = upload(fragments.depths[fragments.heads])
         self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
         self.plan = []
@@ -362,12 +362,12 @@ class OneSource:
         path = [int(fragments.of_row[row])]  # fragments, up to one whose top is a root
         while start[top := fragments.row_start[path[-1]]] < start[top + 1]:
             path.append(int(fragments.of_row[fragments.heads[start[top]]]))
-        rows = fragments.row_start
-        (path_rows,) = run.upload(np.column_stack([rows[path], rows[np.add(path, 1)]]).astype(np.int32))
+        ends = fragments.row_start[np.add.outer(path, [0, 1])]  # the first row of each fragment, and of the next one
+        (spans,) = run.upload(ends.astype(np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
-        room, pitch = self.path_room
-        climb = origin, path_rows, np.int32(room), np.int32(pitch), on.tree, on.start, self.head_depths, on.up, way
-        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, 16 * self.height + 8 * room * pitch)]
+        chunk, pitch = self.chunk
+        climb = origin, spans, np.int32(chunk), np.int32(pitch), on.tree, on.start, self.head_depths, on.up, way
+        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, 16 * self.height + 8 * chunk * pitch)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             launch = kernel, count, threads, arguments, 4 * words

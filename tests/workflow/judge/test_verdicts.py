@@ -181,7 +181,10 @@ def test_how_often_batches_are_wrong(true, batches):
 
 @pytest.mark.parametrize(
     ("hosts", "share", "percent"),
-    [([0, 0, 0], 0.1, 6.5), ([0, 0, 0, 1, 2], 0.1, 6), ([0, 0, 0], 0.5, 13), ([0, 0, 0, 1, 2], 0.5, 10)],
+    [
+        *[([0, 0, 0], 0.1, 6.5), ([0, 0, 0, 1, 2], 0.1, 6), ([0, 0, 0, 1, 1], 0.1, 6)],
+        *[([0, 0, 0], 0.5, 13), ([0, 0, 0, 1, 2], 0.5, 10), ([0, 0, 0, 1, 1], 0.5, 12)],
+    ],
 )
 def test_batches_of_one_host_are_wrong_more_often(hosts, share, percent):
     """What docs/method.md says of a true ratio of 1. share: of the variance between batches, the host's."""
