@@ -53,6 +53,7 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
         floats_kernels.relax.py_func: {"cas.b64": 1, "max.u32": 1, "add.u32": 1},
