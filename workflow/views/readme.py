@@ -83,7 +83,7 @@ def answer(audited: AuditedByCard) -> str:
 
 def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
     """Return the README's table, a row per claim; others: the substitutes."""
-    lines, apart = [], {}
+    lines, apart, fragile = [], {}, {}
     for number, of_card in by_number(audited):
         first = next(iter(of_card.values()))
         line = {"Claim": f"{number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
@@ -91,10 +91,18 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
             here = claims.disagreeing(one, tolerance)
             apart |= here
             line[name] = whole(one.here, one.counted) + (" §" if here else "")
+            for dataset, finding in one.here.items() if one.fragile else ():
+                if finding.fragile:
+                    rests = fragile.setdefault(name, {})
+                    rests.setdefault((dataset, finding.estimate.batches), []).append(str(number))
         lines.append(line)
     named = {dataset for one in next(iter(audited.values())) for dataset in one.here}
     return from_template(
-        "claims", table=pd.DataFrame(lines), apart=apart, substitutes=[name for name in others if name in named]
+        "claims",
+        table=pd.DataFrame(lines),
+        fragile={name: fragile[name] for name in audited if name in fragile},
+        apart=apart,
+        substitutes=[name for name in others if name in named],
     )
 
 

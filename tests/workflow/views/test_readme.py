@@ -274,6 +274,16 @@ def test_a_mixed_verdict_says_on_how_many_graphs_the_claim_holds():
     assert row[1:] == ["mixed: 1 of 3 as claimed", "mixed ‡ (2 of 3 decided): 1 of 2 as claimed"]
 
 
+def test_marks_on_claims_name_the_graphs_that_they_come_from():
+    times = {("bellman_ford/stride_flag", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 2.0}
+    times |= {("bellman_ford/stride", "nyc"): 2.0}
+    few, many = (judged(in_batches(rows_of(times), "abcd"[:count])) for count in (3, 4))
+    text = readme.claims_table({"A": few, "B": many}, {}, TOLERANCE)
+    marks = "could be undecided or different.\n  On A: claims 1, 4 and 5 (nyc has 3 batches).\n* "
+    assert marks in text and "On B" not in text
+    assert "‡" not in readme.claims_table({"B": many}, {}, TOLERANCE)
+
+
 def test_where_cards_differ_it_is_said_whether_their_intervals_overlap():
     times = {("bellman_ford/stride", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 1.0}
 
