@@ -204,7 +204,7 @@ def rule(tolerance: float) -> list[str]:
         f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value is compared "
         "without an interval. The paper's own program was run outside this workflow (workflow/paper): ratio and range, "
         "no verdict; of two batches one is of an H200 and one of an H100, single runs are of an H200.",
-        "‡ without one of its batches the verdict would be another or undecided, as any verdict from three would be.",
+        "‡ without one of its batches the verdict would be undecided or another.",
     ]
 
 

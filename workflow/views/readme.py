@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,7 +83,7 @@ def answer(audited: AuditedByCard) -> str:
 
 def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
     """Return the README's table, a row per claim; others: the substitutes."""
-    lines, apart, fragile = [], {}, {}
+    lines, apart = [], {}
     for number, of_card in by_number(audited):
         first = next(iter(of_card.values()))
         line = {"Claim": f"{number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
@@ -91,19 +91,25 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
             here = claims.disagreeing(one, tolerance)
             apart |= here
             line[name] = whole(one.here, one.counted) + (" §" if here else "")
-            for dataset, finding in one.here.items() if one.fragile else ():
-                if finding.fragile:
-                    rests = fragile.setdefault(name, {})
-                    rests.setdefault((dataset, finding.estimate.batches), []).append(str(number))
         lines.append(line)
     named = {dataset for one in next(iter(audited.values())) for dataset in one.here}
     return from_template(
         "claims",
         table=pd.DataFrame(lines),
-        fragile={name: fragile[name] for name in audited if name in fragile},
+        fragile={name: found for name, ones in audited.items() if (found := fragile(ones))},
         apart=apart,
         substitutes=[name for name in others if name in named],
     )
+
+
+def fragile(audited: Sequence[Audited]) -> dict[tuple[str, int], list[str]]:
+    """Return the graphs and numbers of batches from which marks on claims come, each with the claims' numbers."""
+    found = defaultdict(list)
+    for number, one in enumerate(audited, start=1):
+        for dataset, finding in one.here.items():
+            if one.fragile and finding.fragile:
+                found[dataset, finding.estimate.batches].append(str(number))
+    return found
 
 
 def whole(findings: Mapping[str, Finding], text: str = "") -> str:

@@ -320,8 +320,8 @@ def search_fragments(group: int, bands: bool):
 class OneSource:
     """Data on the card for a search from one source, in addition to the hierarchy.
 
-    chunk: the arguments `chunk` and `pitch` of ascend_from. Two ancestors always fit, since a vertex has fewer than
-    elimination.MAX_HEIGHT arcs.
+    chunk, pitch: arguments of ascend_from. Two ancestors always fit, since a vertex has fewer than MAX_HEIGHT arcs
+    (elimination.py).
     plan: for each level, its first fragment and number of fragments, kernel, threads, room and words of shared memory.
     """
 
@@ -333,7 +333,7 @@ class OneSource:
         upload = run.upload_untimed
         pitch = int(np.diff(fragments.start).max(initial=1))
         fitting = (run.shared_limit - 16 * self.height) // (8 * pitch)
-        self.chunk = max(2, min(self.height + 1, fitting) // 2 * 2), pitch
+        self.chunk, self.pitch = max(2, min(self.height + 1, fitting) // 2 * 2), pitch
         (self.head_depths,) = upload(fragments.depths[fragments.heads])
         self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
         self.plan = []
@@ -365,9 +365,10 @@ class OneSource:
         ends = fragments.row_start[np.add.outer(path, [0, 1])]  # the first row of each fragment, and of the next one
         (spans,) = run.upload(ends.astype(np.int32))
         way = Way(*run.allocate((self.height, np.int32), (self.height, np.uint32)))
-        chunk, pitch = self.chunk
-        climb = origin, spans, np.int32(chunk), np.int32(pitch), on.tree, on.start, self.head_depths, on.up, way
-        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, 16 * self.height + 8 * chunk * pitch)]
+        sizes = np.int32(self.chunk), np.int32(self.pitch)
+        climb = origin, spans, *sizes, on.tree, on.start, self.head_depths, on.up, way
+        shared = 16 * self.height + 8 * self.chunk * self.pitch
+        launches: list[tuple] = [(ascend_from, 1, TOP_THREADS, climb, shared)]
         for first, count, kernel, threads, room, words in self.plan:
             arguments = first, origin, np.uint32(room), on.extents, self.steps, on.down, on.tree, way, distances
             launch = kernel, count, threads, arguments, 4 * words
