@@ -229,13 +229,22 @@ def follow_links(link, d, arcs, dist, block):
 
 
 @cuda.jit(device=True)
-def take_row(thread, count, n, arcs, owners, dist, block):
+def row_in_round(thread, threads, bits):
+    """Return which of a round's rows a thread takes. Successive rows go to different warps."""
+    if SIMULATED:
+        return u32(thread >> bits)
+    lane, warp = u32(thread % u32(LANES)), u32(thread // u32(LANES))
+    return u32(u32(lane >> bits) * u32(threads // u32(LANES)) + warp)
+
+
+@cuda.jit(device=True)
+def take_row(thread, threads, count, n, arcs, owners, dist, block):
     """Relax the `count` rows at the queue's head, an arc per thread; return the least distance added to far.
 
     If a thread has a link instead of an arc, its warp follows the link.
     """
     link, d, least = u64(0), u32(0), u32(INF)
-    i = u32(thread >> block.bits)
+    i = row_in_round(thread, threads, block.bits)
     if i < count:
         entry = block.queue[u32(block.head + i) & u32(len(block.queue) - 1)]
         row, d = u32(entry), u32(entry >> u64(32))
@@ -273,7 +282,7 @@ def go_through(thread, threads, meeting, limit, crowded, words, n, arcs, owners,
         asked = u32(0)
         if thread == u32(threads - u32(1)):  # the last thread most often has no arc to relax
             asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
-        least = min(least, take_row(thread, count, n, arcs, owners, dist, now))
+        least = min(least, take_row(thread, threads, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
             call = waiting > crowded or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
             if min(waiting, taken) >= ENOUGH:
