@@ -20,7 +20,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -78,7 +78,7 @@ class Case(NamedTuple):
                 yield {"what": self.what, "repeat": repeat, "seconds": seconds, "started": started}
 
 
-def timed(call: Callable, *arguments, **options) -> tuple[float, object]:
+def timed(call: Callable, *arguments, **options) -> tuple[float, Any]:
     """Return the seconds and the result of a call."""
     before = time.perf_counter()
     found = call(*arguments, **options)
@@ -94,7 +94,7 @@ def check_against(array: sparse.csr_array) -> Callable:
     def check(found) -> None:
         """Compare the distances, given in any form that the library returns."""
         found = found[0] if isinstance(found, tuple) else getattr(found, "distances", found)
-        right = expected
+        right: Any = expected
         if isinstance(found, dict):
             found = [found.get(vertex, np.inf) for vertex in range(len(expected))]
         elif isinstance(found, all_pairs.Reduced):
@@ -113,7 +113,8 @@ def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
 
     `folder` must be empty.
     """
-    to, caches = folder / "paths.npz", []
+    to = folder / "paths.npz"
+    caches: list[str] = []
 
     def process(*words) -> str:
         environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": caches[-1]}
@@ -153,7 +154,8 @@ def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
         def kernels_alone() -> tuple[float, object]:
             with solver.working():
                 searches = solver.in_whole_numbers.near_far
-                searches.run.prepare = searches.run.prepare_now  # no host work between the events
+                # No host work between the events.
+                searches.run.prepare = searches.run.prepare_async  # type: ignore[method-assign]
                 find_distances, find_tree = searches.search(SOURCE)
                 del searches.run.prepare
                 with CardTimer() as timer:
@@ -177,15 +179,15 @@ def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int,
     def once() -> tuple[float, np.ndarray]:
         found = np.empty((count, solver.graph.vertices))
         with solver.working():
-            seconds, _ = timed(solver.in_whole_numbers.find, spread(solver.graph, count), key, found)
+            seconds, _ = timed(solver.in_whole_numbers.find, spread(solver.graph.vertices, count), key, found)
         return seconds / count, found[0]
 
     return Case(f"{what}, of {count}", once, check)
 
 
-def spread(graph: Graph, count: int) -> np.ndarray:
+def spread(vertices: int, count: int) -> np.ndarray:
     """Return `count` distinct vertices, SOURCE first."""
-    return np.arange(count) * graph.vertices // count
+    return np.arange(count) * vertices // count
 
 
 def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **options) -> Iterator[Case]:
@@ -199,10 +201,11 @@ def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **opti
 
 def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
     """Yield preparing and laying out a hierarchy, and rows and reduced results from few and from many sources."""
-    made = []
+    made: list[elimination.Hierarchy] = []
     yield Case("preparing a hierarchy", partial(timed, elimination.prepare, graph), made.append)
-    packed = replace(graph, file=folder / "graph.npz")
-    with open(elimination.beside(packed.file), "wb") as file:
+    path = folder / "graph.npz"
+    packed = replace(graph, file=path)
+    with open(elimination.beside(path), "wb") as file:
         made[-1].write(file, elimination.topology(graph))
 
     def lay_out() -> tuple[float, object]:
@@ -213,7 +216,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
 
         def reduced(count: int) -> tuple[float, all_pairs.Reduced]:
             with solver.working():
-                seconds, found = timed(solver.in_whole_numbers.reduced, spread(graph, count))
+                seconds, found = timed(solver.in_whole_numbers.reduced, spread(graph.vertices, count))
             return seconds / count, found
 
         for count in (128, 2):
@@ -263,7 +266,8 @@ def main(args: argparse.Namespace) -> None:
                 "library_times needs a GPU, but none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES"
             )
         commit, clean = measure.state_of_project(args.commit)
-        about = card.describe(on_gpu=True) | {"cpu_model": card.cpu_name(), "commit": commit, "tree_clean": clean}
+        about: dict[str, Any] = card.describe(on_gpu=True)
+        about |= {"cpu_model": card.cpu_name(), "commit": commit, "tree_clean": clean}
         about |= {"numba_cuda": importlib.metadata.version("numba-cuda"), "host": platform.node()}
         for path in args.graphs:
             graph = read_graph(path)

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -39,19 +40,21 @@ def measure(graph: Graph, folder: Path) -> None:
     sources, targets = random.integers(0, graph.vertices, FEW), random.integers(0, graph.vertices, TARGETS)
     made: list[elimination.Hierarchy] = []
     prepare = seconds(lambda: made.append(elimination.prepare(graph)))
-    packed = replace(graph, file=folder / f"{graph.name}.npz")
-    with open(elimination.beside(packed.file), "wb") as file:
+    path = folder / f"{graph.name}.npz"
+    packed = replace(graph, file=path)
+    with open(elimination.beside(path), "wb") as file:
         made[0].write(file, elimination.topology(graph))
     found = {key: np.empty((FEW, TARGETS), np.int32) for key in (choice.NEAR_FAR, choice.HIERARCHY_TARGETS)}
     times = {}
     for compiled in (False, True):  # kernels of a hierarchy are compiled in each process
         on = WholeNumbers(replace(packed))  # without the results kept with a graph
-        lay_out = seconds(lambda on=on: on.targets)
+        lay_out = seconds(partial(getattr, on, "targets"))
         for key, table in found.items():
-            call = lambda on=on, key=key, table=table: on.find(sources, key, table, targets)  # noqa: E731
+            call = partial(on.find, sources, key, table, targets)
             call()
             times[key] = median(seconds(call) for _ in range(REPEATS)) if compiled else 0.0
-    if not np.array_equal(*found.values()):
+    first, second = found.values()
+    if not np.array_equal(first, second):
         raise WrongResult(f"{graph.name}: the distances differ")
     source, once = times[choice.NEAR_FAR] / FEW, times[choice.HIERARCHY_TARGETS]
     print(
