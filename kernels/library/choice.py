@@ -44,14 +44,14 @@ class BreakEven(NamedTuple):
     laid_out: int  # if a solver has laid the hierarchy out on the card
 
 
-# From calls on an H200 and one core of its host, on nyc and e (substitutes), 23 November 2026 (docs/kernels.md). In a
-# call for 128 sources, near_far takes 2.0 and 17 ms a row, including the copy to the host. In a hierarchy, a further
-# row takes 0.93 and 8.2 ms, mostly for the copy; a row that is reduced on the card takes 1 and 7 us. On that date,
-# preparing was slower than now. For TARGETS, benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc
-# and e: 1121 and 1026 sources if the hierarchy is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out.
+# From calls on an H200 and one core of its host, on nyc and e (substitutes), 26 November 2026 (docs/kernels.md). In a
+# call for 128 sources, near_far takes 2.4 and 20 ms a row, including the copy to the host. In a hierarchy, a call takes
+# 9 and 103 ms, and 0.19 and 2.5 ms a row, mostly for the copy. Reduced on the card, it takes 10 and 33 ms, and 1 and 6
+# us a row. For TARGETS, benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc and e: 1121 and 1026
+# sources if the hierarchy is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out.
 BREAK_EVEN = {
-    HIERARCHY_ROWS: BreakEven(3000, 400, 10),
-    HIERARCHY_REDUCED: BreakEven(1500, 200, 5),
+    HIERARCHY_ROWS: BreakEven(400, 120, 5),
+    HIERARCHY_REDUCED: BreakEven(350, 100, 3),
     HIERARCHY_TARGETS: BreakEven(1100, 250, 3),
 }
 SHALLOW = 16  # if a vertex is within sqrt(vertices / SHALLOW) arcs of all others, the graph is no road network

@@ -121,9 +121,9 @@ def whole(findings: Mapping[str, Finding], text: str = "") -> str:
 
 
 def measured_before(rows: pd.DataFrame, key: str) -> bool:
-    """Return whether a variant was measured, but not at today's revision."""
-    found = set(rows["revision"][measurements.variants(rows) == key]) - {revisions.UNKNOWN}
-    return bool(found) and revisions.of(VARIANTS[key]) not in found
+    """Return whether measurements of a variant on road networks are of an older revision than today's."""
+    found = rows["revision"][(measurements.variants(rows) == key) & rows["dataset"].isin(ROADS)]
+    return bool(set(found) - {revisions.UNKNOWN, revisions.of(VARIANTS[key])})
 
 
 def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
