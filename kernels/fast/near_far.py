@@ -35,10 +35,10 @@ since the last meeting.
 
 Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
 one thread per arc. If a vertex has more arcs than its row can hold, the row's last word is a link to up to DIRECT
-further arcs. A warp relaxes the arcs behind its threads' links, two links at a time. Successive rows of a queue go to
-different warps, so that a round's links are spread over all warps. If a vertex has more than DIRECT further arcs, the
-link leads to a fan instead: further rows, which are enqueued like vertices and can have links to arcs. Vertices of a
-large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
+further arcs. If a vertex has more than DIRECT further arcs, the link leads to a fan instead: further rows, which are
+enqueued like vertices and can have links to arcs. A warp relaxes the arcs behind its threads' links, two links at a
+time. Successive rows of a queue go to different warps, so that as many warps as possible share a round's links.
+Vertices of a large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
 
 A near queue is a ring. A round takes entries from the ring's head, as many as the block can relax at once, and adds new
 entries at the ring's tail. An entry that does not fit in the ring goes to far, which cannot overflow (`far_capacity`).

@@ -230,7 +230,10 @@ def follow_links(link, d, arcs, dist, block):
 
 @cuda.jit(device=True)
 def row_in_round(thread, threads, bits):
-    """Return which of a round's rows a thread takes. Successive rows go to different warps."""
+    """Return which of a round's rows a thread takes. Successive rows go to different warps.
+
+    threads: a multiple of LANES. A row has at most LANES words.
+    """
     if SIMULATED:
         return u32(thread >> bits)
     lane, warp = u32(thread % u32(LANES)), u32(thread // u32(LANES))
