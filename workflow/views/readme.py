@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 
 from kernels.io import atomic
-from kernels.registry import VARIANTS
+from kernels.registry import ALL_PAIRS_REVISION, VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
 from workflow.store import benchmarks, columns, measurements, revisions
@@ -147,6 +147,7 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
         blocked=_rows(archive, "peak_table", f"what == '{BLOCKED}' and dataset == 'gnutella30' and bits == 32"),
         roads=roads[:: max(len(roads) - 1, 1)],  # the first and the last
         changed=measured_before(rows, NEAR_FAR),
+        roads_changed=_rows(archive, "many_sources", f"revision < {ALL_PAIRS_REVISION}"),
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
         substitutes=substitutes(rows),

@@ -21,7 +21,7 @@ from matplotlib.text import Text
 from kernels.check import check
 from kernels.errors import InputError
 from kernels.graph import Graph
-from kernels.registry import VARIANTS, Variant
+from kernels.registry import ALL_PAIRS_REVISION, VARIANTS, Variant
 from kernels.run import Result, Run
 from tests.support import many_sources
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
@@ -184,12 +184,15 @@ def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
     ):
         line = {"search_s": seconds, "sources": sources, "order_s": 1.0, "tree_s": 0.5, "customize_s": 0.002}
         lines.append(many_sources.row("reduced", repeat, name, **line))
-    pd.DataFrame(lines).to_csv(tmp_path / "many_sources.csv", index=False)
+    pd.DataFrame(lines).assign(revision=ALL_PAIRS_REVISION).to_csv(tmp_path / "many_sources.csv", index=False)
     rows = measurements.load([])
     draw("many_sources_table", rows, tmp_path, files={"many_sources": [tmp_path / "many_sources.csv"]})
     text = readme.findings(tmp_path, rows, TOLERANCE)
     assert cells_of(text, "nyc") == ["nyc", "150 ms (n = 2)", "1.50 s", "2.00 ms"]
     assert cells_of(text, "e ") == ["e", "20.0 s (n = 1)", "1.50 s", "2.00 ms"] and "| bay" not in text
+    assert "before the last change" not in text
+    pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
+    assert "before the last change of these kernels." in readme.findings(tmp_path, rows, TOLERANCE)
 
 
 def test_what_the_verdicts_rest_on_is_counted():
