@@ -288,3 +288,16 @@ def test_the_layout_has_every_arc_of_a_hub_once(degree, direct, monkeypatch):
     assert sorted(found) == sorted(zip(on.indices.tolist(), on.weights.tolist(), strict=True))
     for source in (0, 2):
         solve(on, source=source, block=4)
+
+
+@pytest.mark.parametrize("threads", [32, 512, 1024])
+@pytest.mark.parametrize("bits", [2, 3, 4, 5])
+def test_the_rows_of_a_round_are_spread_over_the_warps(bits, threads, monkeypatch):
+    """On a card; the simulator's warps have one thread."""
+    monkeypatch.setattr(near_far_kernels, "SIMULATED", False)
+    monkeypatch.setattr(near_far_kernels, "LANES", 32)
+    row_of = getattr(near_far_kernels.row_in_round, "py_func", near_far_kernels.row_in_round)
+    rows = np.array([row_of(thread, threads, bits) for thread in range(threads)]).reshape(-1, 2**bits)
+    assert (rows == rows[:, :1]).all() and sorted(rows[:, 0]) == list(range(threads >> bits))
+    warps = np.argsort(rows[:, 0]) * 2**bits // 32  # by row
+    assert (warps == np.arange(threads >> bits) % (threads // 32)).all()
