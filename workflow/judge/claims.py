@@ -142,12 +142,20 @@ class Audited:
     @property
     def fragile(self) -> bool:
         """Whether the verdict on the whole claim is open, or another, without one of the batches."""
-        findings, word = self.here.values(), outcome(self.here)
-        left_out = {batch for finding in findings for batch in finding.without}
-        return self.decided and any(
-            verdicts.whole([finding.without.get(batch, finding.verdict) for finding in findings]) != word
-            for batch in left_out
-        )
+        return bool(self.turned_on)
+
+    @property
+    def turned_on(self) -> list[str]:
+        """The datasets on which a batch is left out if the verdict on the whole claim is then open, or another."""
+        if not self.decided:
+            return []
+        left_out = {batch for finding in self.here.values() for batch in finding.without}
+        turned = set()
+        for batch in left_out:
+            words = {dataset: finding.without.get(batch, finding.verdict) for dataset, finding in self.here.items()}
+            if verdicts.whole(list(words.values())) != outcome(self.here):
+                turned |= {dataset for dataset, word in words.items() if word != self.here[dataset].verdict}
+        return [dataset for dataset in self.here if dataset in turned]
 
     @property
     def counted(self) -> str:
@@ -185,26 +193,29 @@ def rule(tolerance: float) -> list[str]:
     """Return the sentences that state how verdicts are reached."""
     percent = f"{100 * tolerance:g} %"
     return [
-        "A job measures the variants of a dataset on one card, in rounds, each in random order; a batch is the jobs of "
-        "one name. r is the median time of the other variant divided by that of the claim's variant, in one job; above "
-        "1 the claim's variant is faster. Over batches: geometric mean and, from three on, the 95 % interval of "
-        "Student's t, of the logarithms (of claims in seconds: arithmetic mean, of the differences). Of two batches "
-        "the range stands in the brackets, and there is no verdict.",
-        f"Direction: {CLAIMED} or {OPPOSITE} where the interval excludes 1; {SAME} where it includes 1 and lies within "
-        f"{percent} of it; else {INCONCLUSIVE}, with the number of batches that would do at this spread. Factor: a "
-        "claimed value is a range, half a unit of its last printed digit to each side (2 is 1.5 to 2.5); the interval "
-        "lies inside, below (less) or above it (more), else it is inconclusive. A claim of a value is judged by the "
-        "factor.",
-        f"A claim as a whole is {CLAIMED} where every dataset that is decided is, {verdicts.NOT_CLAIMED} where none of "
-        f"them is, else {verdicts.MIXED}. Where none is decided: {INCONCLUSIVE} if any is, else {FEW} or {UNKNOWN}.",
-        f'"No faster" is {OPPOSITE} where the interval lies above 1, else {CLAIMED} where it lies below 1 plus the '
-        "tolerance.",
+        "A job measures the variants of a dataset on one card, in rounds, in random order. A batch has all jobs of one "
+        "name.",
+        "r is the other variant's median time divided by that of the claim's variant, in one job. Above 1, the claim's "
+        "variant is faster. Over batches, r is the geometric mean. From three batches on, it has the 95 % interval by "
+        "Student's t of the logarithms. A claim in seconds has the arithmetic mean of differences, and their interval. "
+        "Of two batches, the brackets have the range, and there is no verdict.",
+        f"Direction: {CLAIMED} or {OPPOSITE} if the interval excludes 1; {SAME} if it includes 1 and lies within "
+        f"{percent} of it; otherwise {INCONCLUSIVE}, with the number of batches that would be enough at this spread.",
+        "Factor: a claimed value stands for a range, half a unit of its last printed digit to each side (2: from 1.5 "
+        "to 2.5). As claimed: the interval lies in this range; less: below it; more: above it; otherwise inconclusive. "
+        "A claim of a value is judged by the factor.",
+        f"A claim as a whole is {CLAIMED} if it is so on every decided dataset, {verdicts.NOT_CLAIMED} if on none, "
+        f"otherwise {verdicts.MIXED}. If no dataset is decided, it is {INCONCLUSIVE} if any dataset is, otherwise "
+        f"{FEW} or {UNKNOWN}.",
+        f'"No faster" is {OPPOSITE} if the interval lies above 1, otherwise {CLAIMED} if it lies below 1 plus the '
+        f"tolerance, otherwise {INCONCLUSIVE}.",
         "If the text names no graph, a claim is judged on all graphs of its table.",
-        'A claim that a variant is faster than several is judged against the strongest of them, named after "over".',
-        f"The paper's tables have one time a cell: r within {percent} of 1 is no difference, and a value is compared "
-        "without an interval. The paper's own program was run outside this workflow (workflow/paper): ratio and range, "
-        "no verdict; of two batches one is of an H200 and one of an H100, single runs are of an H200.",
-        "‡ without one of its batches the verdict would be undecided or another.",
+        'A claim that a variant is faster than several is judged against the fastest of them, named after "over".',
+        f"The paper's tables have one time in a cell. So r within {percent} of 1 is no difference, and a value is "
+        "compared without an interval. The paper's own program was run outside this workflow (workflow/paper). Its "
+        "ratio and range have no verdict. Two batches are one from an H200 and one from an H100; a single run is from "
+        "an H200.",
+        "‡: if one batch were left out, the verdict would be undecided or different.",
     ]
 
 

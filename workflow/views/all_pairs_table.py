@@ -15,14 +15,14 @@ FACTS = (
     "source",
 )
 NOTES = [
-    "Diameter: the longest of all shortest distances, and between which vertices it is. Radius: the least "
-    "eccentricity, and of which vertex. Mean distance: over all ordered pairs of two vertices with a path.",
-    "Order, tree: preparing, once for a set of arcs, on one core: nested dissection, then the elimination tree. "
-    "Customize: once for a set of weights, on the card; each part does it for itself, and this is their median. "
-    "Search: seconds on the card, with what is found of each source, without copies; the sum over all parts.",
-    "Checked before anything is published: all distances from a sample of sources against SciPy's; where arcs go both "
-    "ways and all vertices are reached, each vertex's sum of distances to all others against that from all others, "
-    "found in a pass that is not timed.",
+    "Diameter: the largest eccentricity, and the two vertices at this distance. Radius: the smallest eccentricity, and "
+    "its vertex. Mean distance: over all ordered pairs of different vertices with a path.",
+    "Order, tree: preparing on one core, once for a set of arcs: nested dissection, then the elimination tree. "
+    "Customize: once for a set of weights, on the card. Each part does this itself; the time is the median over the "
+    "parts. Search: seconds on the card, without copies, with all results of each source; the sum over the parts.",
+    "Checked before the result is stored: all distances from a sample of sources are compared with SciPy's. If every "
+    "arc has a reverse arc and all vertices are reached, each vertex's sum of distances to all others is also compared "
+    "with the sum of the distances from all others. The search for the latter is not timed.",
 ]
 
 

@@ -30,10 +30,11 @@ HEADS = {
     "commit": "Commit",
 }
 NOTES = [
-    "A job measures the variants of one dataset on one card, in rounds; a batch is the jobs of one name. Without a "
-    "batch (-): measured alone, and compared with nothing.",
-    "Host: an anonymous id, eight digits of a digest. Card ids: the first eight digits of the cards' UUIDs. Cores: how "
-    "many the CPU variants had. Cell: a variant on a dataset; its runs are rows of timings.csv. Dates are UTC.",
+    "A job measures the variants of one dataset on one card, in rounds. A batch has all jobs of one name. Cells "
+    "without a batch (-) were measured alone and are compared with nothing.",
+    "Host: an anonymous id, the first eight digits of a digest. Card ids: the first eight digits of the cards' UUIDs. "
+    "Cores: the number of cores that the CPU variants had. Cells: variants on datasets. Runs: the cells' rows in "
+    "timings.csv. Dates are UTC.",
 ]
 
 

@@ -34,16 +34,16 @@ FACTS = (
 def rule(tolerance: float) -> list[str]:
     """Return sentences that say how times are compared."""
     return [
-        "Ratio: the archive's time divided by the time here, above 1 this machine is faster; medians over batches, in "
-        "brackets the least and the greatest ratio of both ranges.",
-        f"{CONSISTENT.capitalize()}: the time here lies where one more batch of the archive would lie in 95 of 100 "
-        f"cases, by the spread between its batches, or within {100 * tolerance:g} % of its time. Else it is {FASTER} "
-        f"or {SLOWER}. Times of other cards, processors or graphs are not compared, nor is what the archive has "
-        "fewer than three batches of.",
+        "Ratio: the archive's time divided by the time here. Above 1, this machine is faster. Times are medians over "
+        "batches. The brackets have the least and the greatest ratio of the two ranges.",
+        f"{CONSISTENT.capitalize()}: the time here lies in the archive's 95 % prediction interval for one more batch, "
+        f"or within {100 * tolerance:g} % of the archive's time. Otherwise it is {FASTER} or {SLOWER}. Times of other "
+        "cards, processors or graphs are not compared, nor are cells of which the archive has fewer than three "
+        "batches.",
         "Claims: a ratio is inside if it lies in the archive's 95 % prediction interval for one more batch of the same "
-        "graph and card, by Student's t of the logarithms (of claims in seconds: of the differences), without a "
-        "tolerance. If a claim has several other variants, the ratio is over the archive's strongest, and the verdict "
-        "here over the strongest here.",
+        "graph and card, by Student's t of the logarithms (for claims in seconds: of the differences). There is no "
+        "tolerance. If a claim has several other variants, the ratio is over the archive's fastest, and the verdict "
+        "here over the fastest here.",
     ]
 
 
@@ -210,7 +210,7 @@ def page(
     if len(many):
         blocks += [
             ("h2", "Searches from many sources"),
-            ("p", "One run here and one in the archive, each of n repeats: ratios, and no word."),
+            ("p", "One run here and one in the archive, each of n repeats. So there are ratios, but no agreement."),
             ("table", many),
         ]
     return blocks
@@ -224,7 +224,7 @@ def text(facts: pd.DataFrame) -> pd.DataFrame:
             "Here": _each(_time_text, facts, "seconds", "min", "max", "batches"),
             "Archive": _each(_time_text, facts, *(f"archive {name}" for name in ("median", "min", "max", "batches"))),
             "Ratio": _each(_ratio_text, facts, *RATIO),
-            "Word": facts["word"],
+            "Agreement": facts["word"],
         }
     )
 

@@ -14,10 +14,10 @@ from workflow.views.render import CROSS, digits
 AuditedByCard = Mapping[str, Sequence[Audited]]  # the judged claims, by the head of the card's column
 TITLE = "The claims at a glance"
 NOTES = [
-    f"{CROSS}: how many times faster the claim's variant is than the one that it is compared with, the strongest where "
-    "those are several; from the least to the greatest over the claim's graphs. Claims in seconds: by how many.",
-    "‡ Without one of its batches a verdict would be undecided or another. The rule of the verdicts, and each ratio "
-    "with its interval: the page of each claim.",
+    f"{CROSS}: how many times faster the claim's variant is than the other, from the least to the greatest over the "
+    "claim's graphs. If there are several others, it is compared with the fastest. Claims in seconds have differences.",
+    "‡: if one batch were left out, a verdict would be undecided or different. The page of each claim has the rules of "
+    "verdicts, and each ratio with its interval.",
 ]
 
 

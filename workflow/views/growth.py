@@ -50,11 +50,12 @@ LEGEND_LINE, LEGEND_COLUMNS = 0.145, 2  # inches of a line of the legend
 BESIDE = 2.6  # points between the marks of two series on one graph
 XLABEL = "number of vertices, |V|; the marks of one graph stand side by side"
 NOTES = [
-    "Fitted: log of the median of kernels_s (the launches that find distances, or a processor's search; no copies, "
-    f"whose growth is another) by least squares, over the tables' datasets: at least {MIN_DATASETS} of them, else no "
-    "fit. The median is of a cell's runs, of several batches that of their medians.",
-    f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. Of theory's term: 1 if the "
-    "time is proportional to the term. Theory's slope: the exponent of V if E grows as V.",
+    "Fitted: the logarithm of the median of kernels_s, by least squares, over the datasets of the tables. kernels_s is "
+    "the time of the launches that find distances, or of a processor's search. It excludes copies, which grow "
+    f"differently. A fit needs at least {MIN_DATASETS} datasets. If a cell has several batches, the median is of the "
+    "batches' medians.",
+    f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. The exponent of theory's term is "
+    "1 if the time is proportional to the term. Theory's slope is the exponent of V if E is proportional to V.",
     "The figure shows a problem only if one of its variants has a fit.",
 ]
 OF_FAMILIES = (
@@ -83,16 +84,16 @@ class Bound(NamedTuple):
 EVERY_ARC = Bound(
     v=1,
     e=1,
-    reason="V - 1 iterations over all arcs (flags leave some out); on a GPU the 2 (V - 1) launches are the other bound",
+    reason="V - 1 iterations over all arcs, of which flags leave some out; a GPU also needs 2 (V - 1) launches",
 )
-MATRIX = Bound(3, 0, "every pair of vertices by way of each vertex")
-ROUNDS = Bound(2, 1, "from each source at most V rounds over all arcs; few rounds on graphs that are not deep")
+MATRIX = Bound(3, 0, "every pair of vertices, by way of each vertex")
+ROUNDS = Bound(2, 1, "from each source, at most V rounds over all arcs; few if shortest paths have few arcs")
 BOUNDS = {  # by variant; a CUDA-graph variant has that of its plain one
     **{f"bellman_ford/{name}": EVERY_ARC for name in ("cpu", "naive", "stride", "stride_flag", "stride_ell")},
-    "dijkstra/cpu": Bound(2, 1, "from each source a matrix row of V for every entry of the heap, at most one an arc"),
-    "dijkstra/naive": Bound(3, 0, "from each source two passes over V for each vertex it reaches"),
+    "dijkstra/cpu": Bound(2, 1, "from each source, a matrix row of V for each entry of the heap, at most one per arc"),
+    "dijkstra/naive": Bound(3, 0, "from each source, two passes over all vertices for each vertex reached"),
     **{key: MATRIX for key in VARIANTS if key.startswith("floyd_warshall/")},
-    "edge/sssp": Bound(1, 1, "at most V rounds over all arcs; few rounds on graphs that are not deep"),
+    "edge/sssp": Bound(1, 1, "at most V rounds over all arcs; few if shortest paths have few arcs"),
     **dict.fromkeys(("edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp"), ROUNDS),
 }
 

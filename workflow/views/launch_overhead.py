@@ -24,16 +24,17 @@ FACTS = [
     "bound",
 ]
 NOTES = [
-    "Why it matters: launching and waiting is the host's work and the driver's, which a faster card does not shorten. "
-    "Where it takes most of the time, a speed-up of one kernel over another that the paper saw need not be seen here.",
-    "Plain and graph: median of kernels_s, the launches that find distances; of several batches the median of their "
-    "medians. Plain waits after every launch, as in the paper; graph replays the same launches, and its time is an "
-    "upper bound of the kernels' own: a graph too pays a little for each.",
-    "Launches counts Bellman-Ford's last one too, for predecessors, which is not in these times.",
-    f"Launching and waiting: 1 - graph / plain, a lower bound of its share; graph / plain is {RATIOS}",
-    f"A cell is launch-bound where the {verdicts.INTERVAL} of graph / plain over batches is below one half, "
-    f"kernel-bound where it is above. Fewer than {verdicts.MIN_BATCHES} batches have no interval.",
-    "Dijkstra's naive variant is a single launch: it has no CUDA-graph variant, and nothing to save.",
+    "Launching and waiting are work of the host and the driver, and a faster card does not shorten them. If they take "
+    "most of the time, a speed-up of one kernel over another that the paper saw may not appear here.",
+    "Plain and graph: the median of kernels_s, the time of the launches that find distances; if there are several "
+    "batches, the median of their medians. Plain waits after every launch, as in the paper. Graph replays the same "
+    "launches. Its time is an upper bound of the time of the kernels alone, since a graph too needs a little time for "
+    "each launch.",
+    "Launches includes Bellman-Ford's last launch, which finds predecessors and is not in these times.",
+    f"Launching and waiting: 1 - graph / plain, a lower bound of their share. graph / plain is {RATIOS}",
+    f"A cell is launch-bound if the {verdicts.INTERVAL} of graph / plain over batches lies below one half, and "
+    f"kernel-bound if it lies above. Fewer than {verdicts.MIN_BATCHES} batches have no interval.",
+    "Dijkstra's naive variant has a single launch, so it has no CUDA-graph variant.",
 ]
 
 

@@ -25,17 +25,17 @@ FACTS = (
     *("near_far_s", "break_even", "rows_checked", "device", "substitute"),
 )
 NOTES = [
-    "Order, tree: preparing, once for a set of arcs, on one core: nested dissection, then the elimination tree. "
-    "Customize: once for a set of weights, on the card. All else is searching, on the card, without copies. Medians.",
-    "One source: distances and predecessors, by hierarchy/sssp. Rows: microseconds a source of a search from as many "
-    "sources as the card has memory for, which follow each other in preorder; all distances are written to the card. "
-    "Reduced: likewise, of each source only its eccentricity, farthest vertex, number of vertices reached and sum of "
-    "distances.",
-    "All pairs: a reduced search from every vertex; ≈ where it was not measured, by the microseconds a source.",
+    "Order, tree: preparing on one core, once for a set of arcs: nested dissection, then the elimination tree. "
+    "Customize: once for a set of weights, on the card. All other columns are searches on the card, without copies. "
+    "Times are medians.",
+    "One source: distances and predecessors, by hierarchy/sssp. Rows: the time per source of a search from as many "
+    "sources as fit on the card, consecutive in preorder; all distances are written to the card's memory. Reduced: the "
+    "same, but a source has only its eccentricity, farthest vertex, number of vertices reached and sum of distances.",
+    "All pairs: a reduced search from every vertex. ≈: not measured, but computed from the time per source.",
     "Near-Far: distances from one source, without preparation. Pays from: the least number of sources for which order, "
-    "tree, customizing and rows, at the rate of a full card, together take less than as many searches by Near-Far; "
-    "neither has what is laid out on the host, nor copies to it (with them: docs/kernels.md). "
-    "One source and Near-Far are of other jobs.",
+    "tree, customizing and rows together take less time than as many searches by Near-Far. It uses the rate of a full "
+    "card and leaves out layouts on the host and copies to the host (with them: docs/kernels.md). One source and "
+    "Near-Far are from other jobs.",
 ]
 
 
@@ -119,8 +119,8 @@ def counts(found: pd.DataFrame) -> list[str]:
         said.append(", ".join(f"{name} {sources:,.0f} (n={repeats:.0f})" for name, sources, repeats in each) or "none")
     checked = ", ".join(f"{count:,.0f}" for count in sorted(found["rows_checked"].unique()))
     return [
-        f"Sources (and repeats) of rows: {said[0]}; reduced: {said[1]}.",
-        f"After each repeat {checked} of the sources were checked: of rows every distance against SciPy's.",
+        f"Number of sources (and repeats) of rows: {said[0]}; of reduced: {said[1]}.",
+        f"After each repeat, {checked} sources were checked; for rows, every distance was compared with SciPy's.",
     ]
 
 

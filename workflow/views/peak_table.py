@@ -16,12 +16,14 @@ BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_war
 CHAINS, DENSE = "Peak: chains in registers", "Rounds on a dense matrix"
 FACTS = ["what", "bits", "vertices", "dataset", "device", "median", "min", "max", "repeats", "batches", "part"]
 NOTES = [
-    "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only, one instruction for "
-    "one relaxation of 32 bits or for two of 16.",
-    "Rounds on a dense matrix: random weights, the launches of Blocked and nothing else. On a dataset: the vertices "
-    "cubed over kernels_s. Median and [range] of n repeats, of several batches of the batches' medians.",
-    "Part of the peak: over the median of the chains with as many bits, which ran just before on the same card. Peak "
-    "and dense matrices are one run, outside the batches. A dataset's rate is of another job: no part is given of it.",
+    "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only. One instruction makes "
+    "one relaxation of 32 bits or two of 16 bits.",
+    "Rounds on a dense matrix: the launches of Blocked alone, on random weights. On a dataset: the cube of the number "
+    "of vertices, divided by kernels_s. Median and [range] are over n repeats or, if there are several batches, over "
+    "the batches' medians.",
+    "Part of the peak: the rate divided by the median rate of the chains of as many bits, which ran just before on the "
+    "same card. Peak and dense matrices are from one run, outside the batches. A dataset's rate is from another job, "
+    "so it has no part of the peak.",
 ]
 
 

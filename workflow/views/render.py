@@ -13,8 +13,8 @@ from workflow.judge import verdicts
 
 CROSS = "\N{MULTIPLICATION SIGN}"
 REGION = "the paper's timed region"
-RATIOS = "the geometric mean over batches of the ratios within a job; none where no job measured both."
-ALONE = "All cells were measured alone, so there is no ratio of ours."
+RATIOS = "the geometric mean over batches of the ratios within a job. There is no ratio if no job measured both."
+ALONE = "All cells were measured alone, so our times have no ratios."
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #222; --rule: #ccc; --link: #0b57d0 }
 @media (prefers-color-scheme: dark) {
@@ -77,8 +77,9 @@ def ratio(value: float) -> str:
 def medians_of(what: str) -> str:
     """Return sentences on what the times of a table are."""
     return (
-        f"median and [range] of {what}: of n runs, or of the medians of several batches. A job measures variants of "
-        "a dataset together, in rounds on one card; a batch is the jobs of one name, not always of all datasets."
+        f"median and [range] of {what}, over n runs or, if there are several batches, over the batches' medians. A job "
+        "measures variants of a dataset together, in rounds on one card. A batch has all jobs of one name. Not every "
+        "batch has every dataset."
     )
 
 

@@ -21,15 +21,17 @@ MIN_REPEATS = 6  # below it no two repeats enclose the median with 95 % confiden
 INTERVAL, RANGE = "95 % interval", "range"
 OF_BATCHES, ALONE = "batches", "alone"  # how a cell was measured
 NOTES = [
-    "A batch has a job for each dataset, which measures all that is compared on it, in rounds on one card. A cell that "
-    "was measured in batches and also alone has a line for each.",
-    "Median and range are of the paper's timed region: of several batches, of the batches' medians. The "
-    f"{INTERVAL} of a median lies between two of its repeats (order statistics; no distribution is assumed) and says "
-    f"how sure the median is on that card and host. That takes {MIN_REPEATS} repeats of one run or batch.",
-    "Spread within batches: greatest less least repeat of a batch, over their median; the median over batches. Spread "
-    "between batches: the same of the batches' medians.",
-    "Clock: of the card's multiprocessors before and after the cell's repeats, and the highest it has; of several "
-    "batches, in the first. Throttled: the reasons the card gave then for running below it. A CPU has neither.",
+    "A job measures all variants that are compared on a dataset, in rounds on one card. A batch has one job for each "
+    "of its datasets. A cell that was measured both in batches and alone has two rows.",
+    "Median and range are of the paper's timed region. If a cell has several batches, they are of the batches' "
+    f"medians. The {INTERVAL} of a median lies between two of the cell's repeats (order statistics, which assume no "
+    "distribution). It says how certain the median is on that card and host. It needs at least "
+    f"{MIN_REPEATS} repeats in one run or batch.",
+    "Spread within batches: the range of a batch's repeats, divided by their median; then the median over batches. "
+    "Spread between batches: the range of the batches' medians, divided by their median.",
+    "Clock: that of the card's multiprocessors before and after the cell's repeats, and the card's highest; if there "
+    "are several batches, in the first. Throttled: the reasons that the card gave for a lower clock. A CPU has "
+    "neither.",
 ]
 
 

@@ -294,7 +294,8 @@ def who_notes() -> list[str]:
         parts = (f"From {sources}: {'; '.join(names)}." for sources, names in of_problem.items())
         said.append(f"{who} is {'the fastest of these' if several else 'one variant'}. {' '.join(parts)}")
     said.append(
-        f"Block per source: kernels after the pseudocode of SParry ({SPARRY}); one block searches from one source."
+        f"Block per source: kernels that follow the pseudocode of SParry ({SPARRY}). One block searches from one "
+        "source."
     )
     return said
 
@@ -304,28 +305,29 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
-        f"{', '.join(drawn)} from source 0. Cited times there are of other graphs of the same families and sizes, with "
-        "weights from the same range; those of rmat20 and uniform20 were made by GAP's generator. ADDS did not end on "
-        "rmat20."
+        f"{', '.join(drawn)} are searched from source 0. Cited times there are of other graphs of the same families "
+        "and sizes, with weights from the same range; GAP's generator made those of rmat20 and uniform20. ADDS did not "
+        "end on rmat20."
     ]
     return [
-        "Road networks from source 0 and from any source; Gnutella graphs from every source.",
-        "Kernels: kernels_s + predecessors_s, what finds distances and predecessors, with the graph on the device and "
-        "the result left there (Blocked, Staged copies it to the host). Whole call: the paper's timed region, with "
-        "copies; of a CPU library what the library takes. Preparation: what is laid out of the graph and uploaded "
-        "before that, in the batch that was measured last; - where it was not recorded.",
+        "Road networks are searched from source 0 and from any source, Gnutella graphs from every source.",
+        "Kernels: kernels_s + predecessors_s, the time to find distances and predecessors. The graph is on the card "
+        "before, and the result stays there (Blocked, Staged copies it to the host). Whole call: the paper's timed "
+        "region, with copies; for a CPU library, the library's call. Preparation: laying out the graph and copying it "
+        "to the card before the call, in the latest batch; - if it was not recorded.",
         f"Times: {medians_of('these')}",
-        f"{CROSS}: how many times longer than ours, {RATIOS} Below 1 ours loses. A GPU's time is compared by kernels, "
-        "a CPU's with our whole call.",
+        f"{CROSS}: how many times as long as ours the program takes, {RATIOS} Below 1, ours is slower. A GPU program "
+        "is compared by kernels, a CPU program by whole calls.",
         *([render.ALONE] if len(measured) and not measured["batches"].any() else []),
         *who_notes(),
-        f"Any source, ours: {_number_of_sources(lines)} seeded vertices, several searches from each; median and range "
-        "of their medians, measured alone.",
+        f"Any source, ours: {_number_of_sources(lines)} random vertices with several searches each, measured alone. "
+        "Median and range are over the vertices' medians.",
         "Cited: measured outside this project's workflow, GPU programs on an NVIDIA H200, CPU programs on 16 cores of "
-        "its host, without predecessors; on the same graphs as ours (docs/data.md), but for what is said below. Each "
-        f"time, its date, file and conditions are in {PEERS}. Runs: of source 0, then of any source.",
-        f"A cited time has no {CROSS}, since ours did not run beside it; where ours is not faster, a sentence below "
-        f"has the times of the two hosts, ours first. No difference: the cited time is within {tolerance:.0%} of ours.",
+        "its host. Cited programs find distances only. Except as said below, the graphs are those of our times "
+        f"(docs/data.md). {PEERS} has the date, file and conditions of each time. Runs: from source 0, then from any "
+        "source.",
+        f"A cited time has no {CROSS}, since it was not measured beside ours. If ours is not faster, a sentence below "
+        f"has both times, ours first, from two hosts. No difference: the cited time is within {tolerance:.0%} of ours.",
         *(others if drawn else []),
         *(f"{program}: {text}." for program, text in paper.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),

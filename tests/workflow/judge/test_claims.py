@@ -445,6 +445,12 @@ def test_no_archived_batch_turns_a_verdict_without_a_mark():
             for dataset, here in found.here.items():
                 turned = any(one.here[dataset].verdict != here.verdict for one in left)
                 assert here.fragile == (here.decided and turned)
+            others = [one for one in left if found.decided and claims.outcome(one.here) != claims.outcome(found.here)]
+            assert found.turned_on == [
+                dataset
+                for dataset, here in found.here.items()
+                if any(one.here[dataset].verdict != here.verdict for one in others)
+            ]
     for without, complete in ((left, whole[path]) for path in ARCHIVES for left in fewer[path]):
         for one, found in zip(without, complete, strict=True):
             assert claims.outcome(one.here) == claims.outcome(found.here) or found.fragile or not found.decided
@@ -460,6 +466,7 @@ def test_a_verdict_on_a_claim_that_rests_on_one_batch_is_marked():
         found = judged(CLAIMS["stride_small"], rows[(rows["dataset"] != "bay") | (rows["batch"] != last)])
         assert found.here["bay"].fragile and not found.here["nyc"].fragile
         assert found.counted == f"{word}{mark} (2 of 3 decided)"
+        assert found.turned_on == (["bay"] if mark else [])
 
 
 def test_a_verdict_that_rests_on_one_card_says_so():

@@ -21,6 +21,7 @@ from workflow.views import paper_tables as tables
 from workflow.views import table6
 from workflow.views.catalogue import BY_NAME
 from workflow.views.context import Context
+from workflow.views.render import ALONE, RATIOS, REGION, medians_of
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"
@@ -164,7 +165,7 @@ def test_a_speed_up_is_of_ratios_within_jobs_not_of_medians(tmp_path):
 def test_what_was_measured_alone_has_no_ratio():
     made = render(1, measurements.load([TIMINGS]))
     assert all(row[f"{head} speed-up"] == "" for row in read_csv(made[".csv"]) for head in STRIDES)
-    assert "- All cells were measured alone, so there is no ratio of ours.\n" in made[".md"]
+    assert f"- {ALONE}\n" in made[".md"]
     assert "<br>[6.00, 6.30], n=3<br>paper: 8.58384s" in made[".md"]
 
 
@@ -294,8 +295,8 @@ def test_what_stands_under_a_table(made, suffix):
         "On test card: Naive, Stride, Stride with Flag, "
         "Naive (same kernels, CUDA graph), Stride (same kernels, CUDA graph).",
         f"nyc.txt: {substitute}.",
-        "median and [range] of the paper's timed region: of n runs, or of the medians of several batches.",
-        "the geometric mean over batches of the ratios within a job; none where no job measured both.",
+        medians_of(REGION),
+        RATIOS,
         "Run: commit 0123456789ab; 2026-01-02.",
         "nyc.txt, CPU: ",
     ):
