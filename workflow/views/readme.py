@@ -102,12 +102,12 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
     )
 
 
-def fragile(audited: Sequence[Audited]) -> dict[tuple[str, int], list[str]]:
-    """Return the graphs and numbers of batches from which marks on claims come, each with the claims' numbers."""
+def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], list[str]]:
+    """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
     found = defaultdict(list)
     for number, one in enumerate(audited, start=1):
-        for dataset in one.turned_on:
-            found[dataset, one.here[dataset].estimate.batches].append(str(number))
+        if one.fragile:
+            found[tuple((name, one.here[name].estimate.batches) for name in one.turned_on)].append(str(number))
     return found
 
 

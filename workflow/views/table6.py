@@ -305,9 +305,9 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
-        f"{', '.join(drawn)} are searched from source 0. Cited times there are of other graphs of the same families "
-        "and sizes, with weights from the same range; GAP's generator made those of rmat20 and uniform20. ADDS did not "
-        "end on rmat20."
+        f"Generated graphs ({', '.join(drawn)}) are searched from source 0. Cited times there are of other graphs of "
+        "the same families and sizes, with weights from the same range; GAP's generator made those of rmat20 and "
+        "uniform20. ADDS did not end on rmat20."
     ]
     return [
         "Road networks are searched from source 0 and from any source, Gnutella graphs from every source.",

@@ -183,7 +183,7 @@ def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
     adds, wasp = lines["uniform20", "ADDS"], lines["uniform20", "Wasp"]
     assert (float(adds["kernels median"]), adds["kernels any source median"]) == (0.003999, "")
     assert (wasp["kernels median"], float(wasp["call median"])) == ("", 0.043787)
-    assert "- uniform20 from source 0. Cited times there are of other graphs" in some[".md"]
+    assert "- Generated graphs (uniform20) are searched from source 0. Cited times there" in some[".md"]
     grid = lines_of(table(pd.concat([rows, on_generated(rows, "grid2000")], ignore_index=True), searches))
     assert float(grid["grid2000", "ADDS"]["kernels median"]) == 0.027
 
@@ -505,7 +505,7 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
         archive.keep(records.to_dict("records"), {}, kept, configured())
     assert not (kept / "table6.md").exists()
     archive.archive(results, configured())  # nothing but these was measured again
-    assert "ours: 2 seeded vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
+    assert "ours: 2 random vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
     assert "75 %" in (kept / "peak_table.md").read_text()
 
 
@@ -533,6 +533,6 @@ def test_without_a_gpu_tables_show_the_archive(rows, searches, tmp_path):
     texts = {path.stem: path.read_text() for path in (tmp_path / "results").glob("*.md")}
     for name in ("table6", "peak_table", "launch_overhead", "growth"):
         assert "From the archive h200, not measured here." in texts[name]
-    assert "ours: 2 seeded vertices" in texts["table6"] and "75 %" in texts["peak_table"]
+    assert "ours: 2 random vertices" in texts["table6"] and "75 %" in texts["peak_table"]
     assert all((tmp_path / f"figures/{name}.svg").exists() for name in ("figure8", "growth"))
     assert "Nothing to be done" in project.snakemake(*targets, environment=SIMULATOR)

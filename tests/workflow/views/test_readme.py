@@ -168,7 +168,7 @@ def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
     rows.loc[rows["variant"].isin(("scipy", "tiled_shared")), "batch"] += "Z"
     draw("table6", rows, tmp_path, files={"sources": []})
     text = readme.findings(tmp_path, rows, TOLERANCE)
-    said = "are faster than `near_far`, or slower by less than\n5 %:\nfrom vertex 0 on nyc ("
+    said = "are faster than `near_far`,\nor slower by less than 5 %:\nfrom vertex 0 on nyc ("
     assert f"On 16 CPU cores, some programs of other authors (*cited programs*) {said}" in text
     assert cells_of(text, "nyc")[-1] == "Wasp, 2.55 ms" and cells_of(text, "bay")[-1] == "GAP, 3.23 ms"
     assert cells_of(text, "nyc")[4] == "-" and cells_of(text, "gnutella04")[-1] == "-"
