@@ -207,15 +207,15 @@ def rule(tolerance: float) -> list[str]:
         f"A claim as a whole is {CLAIMED} if it is so on every decided dataset, {verdicts.NOT_CLAIMED} if on none, "
         f"otherwise {verdicts.MIXED}. If no dataset is decided, it is {INCONCLUSIVE} if any dataset is, otherwise "
         f"{FEW} or {UNKNOWN}.",
-        f'"No faster" is {OPPOSITE} if the interval lies above 1, otherwise {CLAIMED} if it lies below 1 plus the '
-        f"tolerance, otherwise {INCONCLUSIVE}.",
+        f'"No faster" is {OPPOSITE} if the interval lies above 1, otherwise {CLAIMED} if it lies below '
+        f"{1 + tolerance:g}, otherwise {INCONCLUSIVE}.",
         "If the text names no graph, a claim is judged on all graphs of its table.",
         'A claim that a variant is faster than several is judged against the fastest of them, named after "over".',
         f"The paper's tables have one time in a cell. So r within {percent} of 1 is no difference, and a value is "
         "compared without an interval. The paper's own program was run outside this workflow (workflow/paper). Its "
         "ratio and range have no verdict. Two batches are one from an H200 and one from an H100; a single run is from "
         "an H200.",
-        "‡: if one batch were left out, the verdict would be undecided or different.",
+        "‡: if one batch were left out, the verdict could be undecided or different.",
     ]
 
 

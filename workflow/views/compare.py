@@ -210,7 +210,7 @@ def page(
     if len(many):
         blocks += [
             ("h2", "Searches from many sources"),
-            ("p", "One run here and one in the archive, each of n repeats. So there are ratios, but no agreement."),
+            ("p", "One run here and one in the archive, each of n repeats. So agreement is not judged."),
             ("table", many),
         ]
     return blocks

@@ -16,8 +16,8 @@ TITLE = "The claims at a glance"
 NOTES = [
     f"{CROSS}: how many times faster the claim's variant is than the other, from the least to the greatest over the "
     "claim's graphs. If there are several others, it is compared with the fastest. Claims in seconds have differences.",
-    "‡: if one batch were left out, a verdict would be undecided or different. The page of each claim has the rules of "
-    "verdicts, and each ratio with its interval.",
+    "‡: if one batch were left out, a verdict could be undecided or different. The page of each claim has the rules "
+    "of verdicts, and each ratio with its interval.",
 ]
 
 

@@ -50,10 +50,11 @@ LEGEND_LINE, LEGEND_COLUMNS = 0.145, 2  # inches of a line of the legend
 BESIDE = 2.6  # points between the marks of two series on one graph
 XLABEL = "number of vertices, |V|; the marks of one graph stand side by side"
 NOTES = [
-    "Fitted: the logarithm of the median of kernels_s, by least squares, over the datasets of the tables. kernels_s is "
-    "the time of the launches that find distances, or of a processor's search. It excludes copies, which grow "
-    f"differently. A fit needs at least {MIN_DATASETS} datasets. If a cell has several batches, the median is of the "
-    "batches' medians.",
+    "Fitted: the logarithm of the median of kernels_s against the logarithm of V, or of theory's term, by least "
+    "squares, over the datasets of the tables. V and E are the numbers of vertices and of arcs. kernels_s is the time "
+    "of the launches that find distances, or of a processor's search. It excludes copies, which grow differently, "
+    f"except for Blocked, Staged. A fit needs at least {MIN_DATASETS} datasets. If a cell has several batches, the "
+    "median is of the batches' medians.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. The exponent of theory's term is "
     "1 if the time is proportional to the term. Theory's slope is the exponent of V if E is proportional to V.",
     "The figure shows a problem only if one of its variants has a fit.",

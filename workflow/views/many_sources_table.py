@@ -26,7 +26,7 @@ FACTS = (
 )
 NOTES = [
     "Order, tree: preparing on one core, once for a set of arcs: nested dissection, then the elimination tree. "
-    "Customize: once for a set of weights, on the card. All other columns are searches on the card, without copies. "
+    "Customize: once for a set of weights, on the card. All other times are of searches on the card, without copies. "
     "Times are medians.",
     "One source: distances and predecessors, by hierarchy/sssp. Rows: the time per source of a search from as many "
     "sources as fit on the card, consecutive in preorder; all distances are written to the card's memory. Reduced: the "

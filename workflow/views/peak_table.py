@@ -22,8 +22,8 @@ NOTES = [
     "of vertices, divided by kernels_s. Median and [range] are over n repeats or, if there are several batches, over "
     "the batches' medians.",
     "Part of the peak: the rate divided by the median rate of the chains of as many bits, which ran just before on the "
-    "same card. Peak and dense matrices are from one run, outside the batches. A dataset's rate is from another job, "
-    "so it has no part of the peak.",
+    "same card. Peak and dense matrices were measured together, outside the batches. A dataset's rate is from another "
+    "job, so its part of the peak is not given.",
 ]
 
 

@@ -25,8 +25,8 @@ NOTES = [
     "of its datasets. A cell that was measured both in batches and alone has two rows.",
     "Median and range are of the paper's timed region. If a cell has several batches, they are of the batches' "
     f"medians. The {INTERVAL} of a median lies between two of the cell's repeats (order statistics, which assume no "
-    "distribution). It says how certain the median is on that card and host. It needs at least "
-    f"{MIN_REPEATS} repeats in one run or batch.",
+    "distribution). It says how certain the median is on that card and host. It is given instead of the range if a "
+    f"cell was measured alone or in one batch, with at least {MIN_REPEATS} repeats.",
     "Spread within batches: the range of a batch's repeats, divided by their median; then the median over batches. "
     "Spread between batches: the range of the batches' medians, divided by their median.",
     "Clock: that of the card's multiprocessors before and after the cell's repeats, and the card's highest; if there "

@@ -305,16 +305,17 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
-        f"Generated graphs ({', '.join(drawn)}) are searched from source 0. Cited times there are of other graphs of "
-        "the same families and sizes, with weights from the same range; GAP's generator made those of rmat20 and "
-        "uniform20. ADDS did not end on rmat20."
+        f"Cited times on generated graphs ({', '.join(drawn)}) are of other graphs of the same families and sizes, "
+        "with weights from the same range; GAP's generator made those of rmat20 and uniform20. ADDS did not end on "
+        "rmat20."
     ]
     return [
-        "Road networks are searched from source 0 and from any source, Gnutella graphs from every source.",
+        "Gnutella graphs are searched from every source, all other graphs from source 0 and from any source.",
         "Kernels: kernels_s + predecessors_s, the time to find distances and predecessors. The graph is on the card "
         "before, and the result stays there (Blocked, Staged copies it to the host). Whole call: the paper's timed "
-        "region, with copies; for a CPU library, the library's call. Preparation: laying out the graph and copying it "
-        "to the card before the call, in the latest batch; - if it was not recorded.",
+        "region, with copies; for a CPU library, the library's call. Preparation, in the latest batch: laying out the "
+        "graph before the call and, for GPU programs, copying it to the card (Tiled with Shared Memory copies it in "
+        "the call); - if it was not recorded.",
         f"Times: {medians_of('these')}",
         f"{CROSS}: how many times as long as ours the program takes, {RATIOS} Below 1, ours is slower. A GPU program "
         "is compared by kernels, a CPU program by whole calls.",
