@@ -13,6 +13,10 @@ from workflow.judge import verdicts
 from workflow.store import measurements
 from workflow.store.columns import Measurements
 
+JOBS = (  # under tables
+    "A job measures the variants of a dataset together on one card, in rounds, in random order. A batch has all jobs "
+    "of one name. Not every batch has every dataset."
+)
 KEYS = ["column", "dataset", "batch"]  # column: algorithm/variant
 Medians = pd.DataFrame
 """A row a cell and batch, indexed by KEYS: `seconds`, the median over `rounds` runs; `card_uuid` and `host_id`."""

@@ -193,8 +193,7 @@ def rule(tolerance: float) -> list[str]:
     """Return the sentences that state how verdicts are reached."""
     percent = f"{100 * tolerance:g} %"
     return [
-        "A job measures the variants of a dataset on one card, in rounds, in random order. A batch has all jobs of one "
-        "name.",
+        batches.JOBS,
         "r is the other variant's median time divided by that of the claim's variant, in one job. Above 1, the claim's "
         "variant is faster. Over batches, r is the geometric mean. From three batches on, it has the 95 % interval by "
         "Student's t of the logarithms. A claim in seconds has the arithmetic mean of differences, and their interval. "

@@ -5,7 +5,7 @@ import pandas as pd
 from workflow.store import all_pairs, measurements
 from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import digits, or_dash
+from workflow.views.render import PREPARING, digits, or_dash
 
 TITLE = "All pairs of road networks"
 FACTS = (
@@ -18,10 +18,9 @@ NOTES = [
     "Diameter: the largest eccentricity (a vertex's largest distance to a vertex that it reaches), and two vertices at "
     "this distance. Radius: the smallest eccentricity of the vertices that reach the most others, and its vertex. Mean "
     "distance: over all ordered pairs of different vertices with a path.",
-    "Order, tree: preparing on one core, once for a set of arcs: nested dissection, then the elimination tree. "
-    "Customize: once for a set of weights, on the card. The sources are divided into parts; each part customizes for "
-    "itself, and the time is the median over the parts. Search: seconds on the card, without copies, with all results "
-    "of each source; the sum over the parts.",
+    f"{PREPARING} The sources are divided into parts; each part customizes for itself, and the time is the median "
+    "over the parts. Search: seconds on the card, without copies, with all results of each source; the sum over the "
+    "parts.",
     "Checked before the result is stored: all distances from a sample of sources are compared with SciPy's. If every "
     "arc has a reverse arc of the same weight and all vertices are reached, each vertex's sum of distances to all "
     "others is also compared with the sum of the distances from all others. The search for the latter is not timed.",

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
+from workflow.judge.batches import JOBS
 from workflow.store import measurements
 from workflow.views import pages
 from workflow.views.context import Context
@@ -30,8 +31,7 @@ HEADS = {
     "commit": "Commit",
 }
 NOTES = [
-    "A job measures the variants of one dataset on one card, in rounds. A batch has all jobs of one name. Cells "
-    "without a batch (-) were measured alone and are compared with nothing.",
+    f"{JOBS} Cells without a batch (-) were measured alone and are compared with nothing.",
     "Host: an anonymous id, the first eight digits of a digest. Card ids: the first eight digits of the cards' UUIDs. "
     "Cores: the number of cores that the CPU variants had. Cells: variants on datasets. Runs: the cells' rows in "
     "timings.csv. Dates are UTC.",

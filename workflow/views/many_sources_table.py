@@ -14,7 +14,7 @@ from workflow.store import benchmarks, measurements
 from workflow.store.benchmarks import KINDS
 from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import or_dash
+from workflow.views.render import PREPARING, or_dash
 
 TITLE = "Searches from many sources in a contraction hierarchy"
 ONE_SOURCE, NEAR_FAR = "hierarchy/sssp", "delta_stepping/near_far"
@@ -25,9 +25,7 @@ FACTS = (
     *("near_far_s", "break_even", "rows_checked", "device", "substitute"),
 )
 NOTES = [
-    "Order, tree: preparing on one core, once for a set of arcs: nested dissection, then the elimination tree. "
-    "Customize: once for a set of weights, on the card. All other times are of searches on the card, without copies. "
-    "Times are medians.",
+    f"{PREPARING} All other times are of searches on the card, without copies. Times are medians.",
     "One source: distances and predecessors, by hierarchy/sssp. Rows: the time per source of a search from as many "
     "sources as fit on the card, consecutive in preorder; all distances are written to the card's memory. Reduced: the "
     "same, but a source has only its eccentricity, farthest vertex, number of vertices reached and sum of distances.",

@@ -106,8 +106,8 @@ def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], lis
     """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
     found = defaultdict(list)
     for number, one in enumerate(audited, start=1):
-        if one.fragile:
-            found[tuple((name, one.here[name].estimate.batches) for name in one.turned_on)].append(str(number))
+        if graphs := tuple((name, one.here[name].estimate.batches) for name in one.turned_on):
+            found[graphs].append(str(number))
     return found
 
 

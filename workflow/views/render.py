@@ -10,10 +10,15 @@ import numpy as np
 import pandas as pd
 
 from workflow.judge import verdicts
+from workflow.judge.batches import JOBS
 
 CROSS = "\N{MULTIPLICATION SIGN}"
 REGION = "the paper's timed region"
 RATIOS = "the geometric mean over batches of the ratios within a job. There is no ratio if no job measured both."
+PREPARING = (
+    "Order, tree: preparing on one core, once for a set of arcs: nested dissection, then the elimination tree. "
+    "Customize: once for a set of weights, on the card."
+)
 ALONE = "All cells were measured alone, so our times have no ratios."
 STYLE = """
 :root { color-scheme: light dark; --paper: #fff; --ink: #222; --rule: #ccc; --link: #0b57d0 }
@@ -76,11 +81,7 @@ def ratio(value: float) -> str:
 
 def medians_of(what: str) -> str:
     """Return sentences on what the times of a table are."""
-    return (
-        f"median and [range] of {what}, over n runs or, if there are several batches, over the batches' medians. A job "
-        "measures variants of a dataset together, in rounds on one card. A batch has all jobs of one name. Not every "
-        "batch has every dataset."
-    )
+    return f"median and [range] of {what}, over n runs or, if there are several batches, over their medians. {JOBS}"
 
 
 def runs(cell: pd.Series) -> str:

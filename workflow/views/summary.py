@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from workflow.judge.batches import JOBS
 from workflow.store import measurements
 from workflow.views import pages
 from workflow.views.context import Context
@@ -21,8 +22,7 @@ MIN_REPEATS = 6  # below it no two repeats enclose the median with 95 % confiden
 INTERVAL, RANGE = "95 % interval", "range"
 OF_BATCHES, ALONE = "batches", "alone"  # how a cell was measured
 NOTES = [
-    "A job measures all variants that are compared on a dataset, in rounds on one card. A batch has one job for each "
-    "of its datasets. A cell that was measured both in batches and alone has two rows.",
+    f"{JOBS} A cell that was measured both in batches and alone has two rows.",
     "Median and range are of the paper's timed region. If a cell has several batches, they are of the batches' "
     f"medians. The {INTERVAL} of a median lies between two of the cell's repeats (order statistics, which assume no "
     "distribution). It says how certain the median is on that card and host. It is given instead of the range if a "
