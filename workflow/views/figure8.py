@@ -120,7 +120,7 @@ def _marks(axes: Axes, shown: dict[str, Look], names: Collection[str], cells: pd
         axes.plot(beside, any_source, **{**look.marks, **plots.HOLLOW, "markersize": 4})
         points.append(np.column_stack([x, median, np.ones(len(x))]))
         points.append(np.column_stack([beside, any_source, np.zeros(len(x))]))
-    plots.logarithmic(axes, margin=0.15)
+    plots.logarithmic(axes, margin=0.2)
     return np.concatenate(points)
 
 
