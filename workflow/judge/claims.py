@@ -208,7 +208,7 @@ def rule(tolerance: float) -> list[str]:
         f"{FEW} or {UNKNOWN}.",
         f'"No faster" is {OPPOSITE} if the interval lies above 1, otherwise {CLAIMED} if it lies below '
         f"{1 + tolerance:g}, otherwise {INCONCLUSIVE}.",
-        "If the text names no graph, a claim is judged on all graphs of its table.",
+        "If the text names no graph, a claim is judged on all graphs of its table or on those that its note names.",
         'A claim that a variant is faster than several is judged against the fastest of them, named after "over".',
         f"The paper's tables have one time in a cell. So r within {percent} of 1 is no difference, and a value is "
         "compared without an interval. The paper's own program was run outside this workflow (workflow/paper). Its "
@@ -340,8 +340,8 @@ def disagreeing(one: Audited, tolerance: float) -> dict[str, str]:
 def disagreement(one: Audited, dataset: str, tolerance: float) -> str:
     """Say where the paper's own program lies if its direction differs from ours, which is decided; else return "".
 
-    They differ if the program's range and our interval do not overlap, and the range lies on the other side of 1 or
-    only one of the two lies within the tolerance of 1.
+    They differ if the program's range and our interval do not overlap, and the range lies on the other side of 1, or
+    within the tolerance of 1 although ours has a direction, or outside it although ours is no difference.
     """
     program, here = one.program.get(dataset), one.here[dataset]
     if not program or one.claim.by_seconds or here.direction in (*OPEN, ""):

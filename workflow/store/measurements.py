@@ -231,12 +231,16 @@ def marked(dataset: str, substitutes: Mapping[str, str]) -> str:
     return f"{dataset} †" if dataset in substitutes else dataset
 
 
+def _files(rows: Measurements, column: str) -> dict[str, str]:
+    """Return, for each text of a column, the names of the datasets' text forms."""
+    said = rows.loc[rows[column] != "", ["dataset", column]].drop_duplicates()
+    return {text: ", ".join(map(text_file, names)) for text, names in said.groupby(column, sort=False)["dataset"]}
+
+
 def generated(rows: Measurements) -> list[str]:
-    """Return a sentence on each dataset that was generated."""
-    sentences = []
-    for dataset, texts in rows.groupby("dataset", sort=False)["generated"]:
-        sentences += [f"{text_file(dataset)} is generated: {how}." for how in dict.fromkeys(texts) if how]
-    return sentences
+    """Return one sentence on the datasets that were generated; none if there are none."""
+    said = "; ".join(f"{names} ({how})" for how, names in _files(rows, "generated").items())
+    return [f"Generated: {said}."] if said else []
 
 
 def origin(rows: Measurements, source: str, heads: dict[str, str]) -> list[str]:
@@ -248,10 +252,8 @@ def origin(rows: Measurements, source: str, heads: dict[str, str]) -> list[str]:
     for device, ran in columns.groupby(rows["device"], sort=False):
         names = ", ".join(dict.fromkeys(head for column, head in heads.items() if column in set(ran)))
         sentences.append(f"On {device}: {names}.")
-    by_text: dict[str, list[str]] = {}
-    for dataset, text in substitutes(rows).items():
-        by_text.setdefault(text, []).append(text_file(dataset))
-    sentences += [f"† substitute for the paper's {', '.join(names)}: {text}." for text, names in by_text.items()]
+    for text, names in _files(rows, "substitute").items():
+        sentences.append(f"† substitute for the paper's {names}: {text}.")
     sentences += generated(rows)
     throttled = rows[(rows["throttling"] != "") & columns.isin(list(heads))]
     for (*variant, dataset), reasons in throttled.groupby(CELL, sort=False)["throttling"].first().items():

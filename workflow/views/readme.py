@@ -50,7 +50,7 @@ CALLS_SHOWN = (  # in docs/library.md; the archive has more kinds of calls
 )
 # Notes under the archive's tables that docs/results.md has once for all of them.
 COMMON = re.compile(
-    r"- (From the archive|On |† |Run: |Measured: |Measured alone|\N{MULTIPLICATION SIGN}: |\S+\.txt is generated: )"
+    r"- (From the archive|On |† |Generated: |Run: |Measured: |Measured alone|\N{MULTIPLICATION SIGN}: )"
 )
 EXTENSION = "CUDA graph"  # in the heads of columns that docs/results.md leaves out
 

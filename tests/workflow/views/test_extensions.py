@@ -184,6 +184,7 @@ def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
     assert (float(adds["kernels median"]), adds["kernels any source median"]) == (0.003999, "")
     assert (wasp["kernels median"], float(wasp["call median"])) == ("", 0.043787)
     assert "- Cited times on generated graphs (uniform20) are of other graphs" in some[".md"]
+    assert "\n- Generated: uniform20.txt (in some way).\n" in some[".md"] and "Generated:" not in made[".md"]
     grid = lines_of(table(pd.concat([rows, on_generated(rows, "grid2000")], ignore_index=True), searches))
     assert float(grid["grid2000", "ADDS"]["kernels median"]) == 0.027
 
