@@ -64,7 +64,8 @@ def run(args: argparse.Namespace) -> None:
         raise InputError("--output print: standard output is closed: use --output write")
     graph = io.read_graph(args.file)
     graph.check_source(args.source)
-    to = args.to or default_output(f"{variant.algorithm}_{variant.name}", graph.name, ".txt")
+    named = re.sub(r"[^A-Za-z0-9._+-]", "_", graph.name)
+    to = args.to or Path("results/output", f"{variant.algorithm}_{variant.name}_{named}.txt")
     if args.output == "write":
         not_the_input(io.writable(to), args.file)
     simulated = variant.on_gpu and _simulate(variant, graph, args)
@@ -83,10 +84,10 @@ def run(args: argparse.Namespace) -> None:
         )
     if args.output == "print":
         with naming("standard output"):
-            write_paths(sys.stdout, variant, args.source, result)
+            write_paths(sys.stdout, variant, result)
     elif args.output == "write":
         with io.atomic(to, "w") as file:
-            write_paths(file, variant, args.source, result)
+            write_paths(file, variant, result)
         print(f"wrote {to}", file=sys.stderr)
 
 
@@ -213,28 +214,21 @@ def _vertex_lines(distances: np.ndarray, predecessors: np.ndarray | None, head: 
         yield f"{head}{vertex} {str(distance).removesuffix('.0')}{before}\n"
 
 
-def default_output(ran: str, graph: str, suffix: str) -> Path:
-    """Return the default output file. Characters of the graph's name other than A-Za-z0-9._+- become underscores."""
-    return Path("results/output") / f"{ran}_{re.sub(r'[^A-Za-z0-9._+-]', '_', graph)}{suffix}"
-
-
 def not_the_input(to: Path, file: Path) -> None:
     """Raise InputError if the output file is the graph's own file."""
     if to.exists() and to.samefile(file):
         raise InputError(f"{to}: this is the file of the graph: name another file to write")
 
 
-def write_paths(file: TextIO, variant: Variant, source: int, result: Result) -> None:
+def write_paths(file: TextIO, variant: Variant, result: Result) -> None:
     """Write one line per source and vertex: node, cost and path; "inf" and "-" if there is no path."""
     if variant.problem == "sssp":
         file.write("node\tcost\tpath\n")
-        for line in path_lines(result.distances, result.predecessors):
-            file.write(line)
+        file.writelines(path_lines(result.distances, result.predecessors))
         return
     file.write("source\tnode\tcost\tpath\n")
     for row, (distances, predecessors) in enumerate(zip(result.distances, result.predecessors, strict=True)):
-        for line in path_lines(distances, predecessors):
-            file.write(f"{row}\t{line}")
+        file.writelines(f"{row}\t{line}" for line in path_lines(distances, predecessors))
 
 
 def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]:

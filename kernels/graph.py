@@ -58,7 +58,7 @@ def forget(owner: Rows) -> None:
         del vars(owner)[name]
 
 
-def starts(counts: np.ndarray) -> np.ndarray:
+def starts(counts: ArrayLike) -> np.ndarray:
     """Return the start of each of several consecutive lists with these lengths, and the end of the last one: int64."""
     return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
 
@@ -90,11 +90,11 @@ class Rows:
         """The number of arcs, m."""
         return len(self.indices)
 
-    def check_source(self, source: int) -> int:
-        """Return the source as an int; raise InputError if it is not an integer or is not a vertex."""
-        source = whole(source, "source")
+    def check_source(self, source: int, name: str = "source") -> int:
+        """Return a vertex as an int; raise InputError with `name` if it is not an integer or is not a vertex."""
+        source = whole(source, name)
         if not 0 <= source < self.vertices:
-            raise InputError(f"source {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
+            raise InputError(f"{name} {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
         return source
 
     def undirected(self) -> Self:

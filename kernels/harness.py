@@ -195,7 +195,8 @@ def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dic
     try:
         return step() or {}
     except NotEnoughMemory as error:
-        return _no_memory(variant, protocol, error)
+        note = f"needs {error.needed:,} bytes on the card, {error.free:,} are free"
+        return _row("no_memory", _new_run(variant, protocol), note=note) | {"needed_bytes": error.needed}
     except TimeLimit as error:
         return _row("timeout", _new_run(variant, protocol)) | {"limit_s": error.seconds}
 
@@ -217,11 +218,6 @@ def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Proto
     except WrongResult as error:
         raise WrongResult(f"{variant.key} on {error}") from None
     return _row("simulated" if variant.on_gpu and card.SIMULATED else "ok", run, checked)
-
-
-def _no_memory(variant: Variant, protocol: Protocol, error: NotEnoughMemory) -> dict:
-    note = f"needs {error.needed:,} bytes on the card, {error.free:,} are free"
-    return _row("no_memory", _new_run(variant, protocol), note=note) | {"needed_bytes": error.needed}
 
 
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:

@@ -15,7 +15,6 @@ from kernels.errors import InputError
 if TYPE_CHECKING:
     from kernels.graph import Graph
 
-ORIGINS = ("paper", "sparry", "ours", "library")
 ALL_PAIRS_REVISION = 2  # like Variant.revision, for all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # maximum number of vertices whose pairs can be numbered in 32 bits
 
@@ -43,7 +42,7 @@ class Variant:
     title: str  # its name in the paper or in a document, without the algorithm
     problem: Literal["sssp", "apsp"]  # from one source; all pairs
     function: Any  # called as function(graph, result, run); fills the result
-    origin: str  # one of ORIGINS; "ours" is repeated more often (extensions in config.yaml)
+    origin: str  # paper, sparry, ours or library; "ours" is repeated more often (extensions in config.yaml)
     # A function (vertices, tile) that returns the number of kernel launches, or None if it depends on the weights.
     # By default the function `launches` of the same module.
     launches: Any = ""
@@ -165,20 +164,15 @@ _ENTRIES = (
     ),
     Variant("floyd_warshall", "scipy", "SciPy", "apsp", "libraries:scipy_floyd_warshall", **_SCIPY),
 )
-# The plain variants that also have a CUDA-graph variant.
+# The plain variants that also have a CUDA-graph variant, which replays the same launches from CUDA graphs.
 _WITH_GRAPH = (
     *(f"bellman_ford/{name}" for name in ("naive", "stride", "stride_flag")),
     *(f"floyd_warshall/{name}" for name in ("naive", "super_naive", "super_naive_shared", "tiled", "tiled_shared")),
 )
-
-
-def _graph_variant(plain: Variant) -> Variant:
-    """Return the variant that replays the same launches from CUDA graphs."""
-    return replace(plain, name=f"{plain.name}_graph", cuda_graph=True)
-
-
 VARIANTS = {variant.key: variant for variant in _ENTRIES}
-VARIANTS |= {variant.key: variant for variant in (_graph_variant(VARIANTS[key]) for key in _WITH_GRAPH)}
+VARIANTS |= {
+    f"{key}_graph": replace(VARIANTS[key], name=f"{VARIANTS[key].name}_graph", cuda_graph=True) for key in _WITH_GRAPH
+}
 ALGORITHMS = tuple(dict.fromkeys(variant.algorithm for variant in VARIANTS.values()))
 
 

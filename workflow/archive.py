@@ -17,8 +17,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-import pandas as pd
-
 from kernels.errors import InputError
 from kernels.gpu import SIMULATOR
 from kernels.io import atomic
@@ -152,7 +150,10 @@ def draw(rows: Measurements, archive: Path, folder: Path, config: dict) -> None:
 
 def keep_plain(measured: Path, archives: Path, config: dict) -> Path:
     """Copy or merge a file of PLAIN into the archive of its card, and return that folder."""
-    folder = folder_of(measured, PLAIN[measured.name]([measured]), archives)
+    found = PLAIN[measured.name]([measured])
+    if found.empty:
+        raise InputError(f"{measured}: no rows: delete it and measure again")
+    folder = archives / slug(found["device"].iloc[0])
     target = folder / measured.name
     if (schema := BY_DATASET.get(measured.name)) and target.exists():
         rows = schema.text([measured])
@@ -177,13 +178,6 @@ def searched(results: Path) -> dict[Path, str]:
         elif devices != [SIMULATOR]:
             (found[path],) = devices
     return found
-
-
-def folder_of(measured: Path, rows: pd.DataFrame, archive: Path) -> Path:
-    """Return the archive of the card that measured a file's rows. Raises InputError if the file has no row."""
-    if rows.empty:
-        raise InputError(f"{measured}: no rows: delete it and measure again")
-    return archive / slug(rows["device"].iloc[0])
 
 
 def copy(measured: Path, to: Path) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kernels import io
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
-from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size
+from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size, starts
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -33,15 +33,9 @@ def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "so
         raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(sources)}")
     if len(array) and array.dtype.kind not in "iu":
         raise InputError(f"{name}s must be whole numbers, not {array.dtype}")
-    wrong = array[(array < 0) | (array >= graph.vertices)]
-    if len(wrong):
-        raise no_vertex(graph, name, wrong[0])
+    for wrong in array[(array < 0) | (array >= graph.vertices)]:
+        graph.check_source(wrong, name)  # raises
     return array.astype(np.int64)
-
-
-def no_vertex(graph: Graph | FloatGraph, name: str, vertex: int) -> InputError:
-    """Return the error for a number that is not a vertex."""
-    return InputError(f"{name} {vertex} is not a vertex of {graph.name}: choose one in [0, {graph.vertices})")
 
 
 def as_graph(graph: Any) -> Graph | FloatGraph:
@@ -123,7 +117,7 @@ def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:
     highest = rows.data.max(initial=0)
     if not highest < np.inf:  # inf or NaN
         finite = ~(np.isnan(rows.data) | np.isposinf(rows.data))
-        indptr = np.concatenate([[0], np.cumsum(finite)])[rows.indptr]
+        indptr = starts(finite)[rows.indptr]
         rows = sparse.csr_array((rows.data[finite], rows.indices[finite], indptr), shape=rows.shape)
         highest = rows.data.max(initial=0)
     require_size(rows.shape[0], rows.nnz)

@@ -29,7 +29,7 @@ from kernels import memory
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
-from kernels.graph import INF, Graph
+from kernels.graph import INF, Graph, starts
 from kernels.later import Later
 from kernels.library import choice
 from kernels.library.answers import (
@@ -50,7 +50,7 @@ from kernels.library.choice import (
     choose_sssp,
     log,
 )
-from kernels.library.inputs import as_graph, check_sources, no_vertex
+from kernels.library.inputs import as_graph, check_sources
 from kernels.library.searches import (
     NO_PATH,
     Float64,
@@ -586,9 +586,7 @@ class Solver:
         InputError
             If the source or the target is not a vertex.
         """
-        target = whole(target, "target")
-        if not 0 <= target < self.graph.vertices:
-            raise no_vertex(self.graph, "target", target)
+        target = self.graph.check_source(target, "target")
         found = self.shortest_paths(source)
         if np.isinf(found.distances[target]):
             return None
@@ -867,7 +865,7 @@ class Solver:
 
         found = self._exactly(in_whole_numbers, in_float64, np.inf if in_hierarchy else limit)
         rows = [found[source] for source in sources.tolist()]
-        indptr = np.concatenate([[0], np.cumsum([len(vertices) for vertices, _ in rows], dtype=np.int64)])
+        indptr = starts([len(vertices) for vertices, _ in rows])
         indices, data = (
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)

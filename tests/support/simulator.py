@@ -113,12 +113,6 @@ class Thread(threading.Thread):
     def syncthreads(self):
         self.block.wait(self)
 
-    def syncthreads_count(self, value):
-        return np.count_nonzero(self._of_all(value))
-
-    def syncthreads_and(self, value):
-        return int(np.all(self._of_all(value)))
-
     def syncthreads_or(self, value):
         return int(np.any(self._of_all(value)))
 

@@ -18,6 +18,7 @@ from tests.support.pages import block
 from tests.support.published import CONFIG
 from workflow import configuration
 from workflow.measure import plan, resources
+from workflow.store import tables
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load(configuration.SCHEMA.read_text())
@@ -368,7 +369,7 @@ def test_families_are_measured_by_their_names_alone():
     assert {cell[2] for cell in families}.isdisjoint(BY_NAME) and len(families) >= 45
     assert {cell[2] for cell in found} >= {*BY_NAME, *(cell[2] for cell in families)}
     assert {cell[:2] for cell in found if cell[2] in BY_NAME} == {("delta_stepping", "near_far"), ("dijkstra", "scipy")}
-    others = [*plan.table_cells(config, *plan.TABLES), *plan.compared_cells(config), *plan.claimed_cells(config)]
+    others = [*plan.table_cells(config, *tables.DEFINITIONS), *plan.compared_cells(config), *plan.claimed_cells(config)]
     others += [cell for name, wanted in plan.targets(config).items() if name not in names for cell in wanted]
     assert not set(found) & set(others)
     for name in names:
@@ -513,10 +514,10 @@ def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
     made, skipped = plan.makeable(config, wanted)
     assert {folder for folder, cell in made if cell[2] == "sample1"} == {"simulated"}
     of_nyc = [cell for cell in wanted if cell[2] == "nyc"]
-    assert [("cells", cell) for cell in of_nyc if not plan.on_gpu(*cell[:2])] == [
+    assert [("cells", cell) for cell in of_nyc if not cell.registered.on_gpu] == [
         one for one in made if one[1][2] == "nyc"
     ]
-    assert skipped == [cell for cell in of_nyc if plan.on_gpu(*cell[:2])]
+    assert skipped == [cell for cell in of_nyc if cell.registered.on_gpu]
 
 
 def test_what_is_simulated_without_a_target(config):
@@ -524,7 +525,7 @@ def test_what_is_simulated_without_a_target(config):
     plain = {key for key, variant in VARIANTS.items() if not variant.cuda_graph}
     assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
     assert {key for key in plain if VARIANTS[key].on_gpu} == {
-        "/".join(cell[:2]) for cell in found if plan.on_gpu(*cell[:2]) and cell[2] == "sample1"
+        "/".join(cell[:2]) for cell in found if cell.registered.on_gpu and cell[2] == "sample1"
     }
     assert plan.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
 

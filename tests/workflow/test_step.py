@@ -258,7 +258,7 @@ READERS = {
     "peak_table": of_files(benchmarks.load_peak),
     "simulated": lambda path: simulated.view(None, Context(source="", files={"simulated": [path]})),
     "audit": audit.claims,
-    "origin": lambda path: download.read_origin("bad", path.parent),
+    "origin": lambda path: download.read_origin(str(path.with_suffix(""))),
     "part": lambda path: download.Part(path.with_name("raw")).notes(),
 }
 

@@ -17,9 +17,9 @@ from workflow.data import download
 READERS = {"dimacs": io.read_dimacs, "snap": io.read_snap, "text": io.read_text}
 
 
-def convert(dataset: str, entry: dict, raw: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
+def convert(dataset: str, entry: dict, raw: Path | None, out: Path) -> None:
     """Write the text form of a dataset. Raises InputError if its raw file or its counts are wrong."""
-    io.write_text(out, *arcs(dataset, entry, raw, origins))
+    io.write_text(out, *arcs(dataset, entry, raw))
     logging.info("%s: %d vertices, %d arcs in %s", dataset, entry["vertices"], entry["arcs"], out)
 
 
@@ -31,7 +31,7 @@ def has_text(entry: dict) -> bool:
     return not generate.kind_of(entry) and "zero" not in entry
 
 
-def arcs(dataset: str, entry: dict, raw: Path | None, origins: Path = download.ORIGINS) -> io.Arcs:
+def arcs(dataset: str, entry: dict, raw: Path | None) -> io.Arcs:
     """Return the vertices, tails, heads and weights of a dataset, read from its raw file or generated.
 
     Raises InputError if the raw file or the counts are wrong.
@@ -47,7 +47,7 @@ def arcs(dataset: str, entry: dict, raw: Path | None, origins: Path = download.O
             tails, heads = generate.complete(vertices)
         weights = generate.draw(len(tails), **drawn(entry))
     else:
-        download.verify_raw(raw, dataset, entry, origins)
+        download.verify_raw(raw, dataset, entry)
         vertices, tails, heads, weights = READERS[entry["format"]](raw, expected)
         if weights is None:
             weights = generate.draw(len(tails), **drawn(entry))

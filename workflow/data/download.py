@@ -153,9 +153,9 @@ def check_content(path: Path, expected: io.Counts | None = None) -> None:
         raise InputError("not a gzip file")
 
 
-def read_origin(name: str, origins: Path = ORIGINS) -> dict | None:
+def read_origin(name: str) -> dict | None:
     """Return the record of a raw file's origin: url, sha256, bytes, retrieved (ISO 8601 UTC)."""
-    record = origins / f"{name}.json"
+    record = ORIGINS / f"{name}.json"
     if not record.exists():
         return None
     return _record(record, ("url", "sha256", "retrieved"), "delete it to record the file again")
@@ -169,14 +169,14 @@ def _record(path: Path, keys: tuple[str, ...], advice: str) -> dict:
     return record
 
 
-def write_origin(path: Path, digest: str, url: str, origins: Path) -> None:
+def write_origin(path: Path, digest: str, url: str) -> None:
     origin = {
         "url": url,
         "sha256": digest,
         "bytes": path.stat().st_size,
         "retrieved": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    with io.atomic(origins / f"{path.name}.json", "w") as file:
+    with io.atomic(ORIGINS / f"{path.name}.json", "w") as file:
         file.write(json.dumps(origin, indent=2) + "\n")
 
 
@@ -193,8 +193,8 @@ def check_sha256(digest: str, dataset: str, entry: dict, origin: dict | None) ->
         )
 
 
-def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -> None:
-    """Check a raw file against the configuration and the record of its origin, origins/NAME.json.
+def verify_raw(path: Path, dataset: str, entry: dict) -> None:
+    """Check a raw file against the configuration and the record of its origin in ORIGINS.
 
     A new file, or another one that the configuration allows, is recorded as put by hand; a local file in place is not
     recorded. Raises InputError if the file is missing, unreadable or another one.
@@ -202,13 +202,13 @@ def verify_raw(path: Path, dataset: str, entry: dict, origins: Path = ORIGINS) -
     with reading(path):
         digest = io.sha256(path)
     own = bool(source := local(entry)) and path.absolute() == Path(source).absolute()
-    origin = None if own else read_origin(path.name, origins)
+    origin = None if own else read_origin(path.name)
     try:
         check_sha256(digest, dataset, entry, origin)
     except InputError as error:
         raise InputError(f"{path}: {error}{'' if own else ': delete it to download it again'}") from None
     if not own and (not origin or origin["sha256"] != digest):
-        write_origin(path, digest, BY_HAND, origins)
+        write_origin(path, digest, BY_HAND)
 
 
 class Part:
@@ -237,7 +237,7 @@ class Part:
         self.notes_path.unlink(missing_ok=True)
 
 
-def download(dataset: str, entry: dict, archives: dict, options: dict, target: Path, origins: Path = ORIGINS) -> None:
+def download(dataset: str, entry: dict, archives: dict, options: dict, target: Path) -> None:
     """Download a dataset's raw file to target, or check the existing one, and record its origin.
 
     Raises InputError that lists each source with its reason, or names the fault of the existing file.
@@ -249,10 +249,10 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
                 check_content(target, counts(dataset, entry))
             except InputError as error:
                 raise InputError(f"{target}: {error}: delete it to download it again") from None
-        verify_raw(target, dataset, entry, origins)
+        verify_raw(target, dataset, entry)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
-    part, origin, failures = Part(target, counts(dataset, entry)), read_origin(target.name, origins), []
+    part, origin, failures = Part(target, counts(dataset, entry)), read_origin(target.name), []
     for place in places(dataset, entry, archives):
         try:
             fetch(place, part, options)
@@ -266,7 +266,7 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
                 part.delete()
             failures.append(f"{place}: {error}")
         else:
-            write_origin(part.path.replace(target), digest, place, origins)
+            write_origin(part.path.replace(target), digest, place)
             part.delete()
             return
         logging.info("%s", failures[-1])

@@ -28,13 +28,13 @@ FORM = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none
 CHUNK, CHUNKS = 1 << 20, 32  # arcs that a thread formats at once, and the number of chunks that are in memory at once
 
 
-def pack(dataset: str, entry: dict, source: Path | None, out: Path, origins: Path = download.ORIGINS) -> None:
+def pack(dataset: str, entry: dict, source: Path | None, out: Path) -> None:
     """Write the packed form. Raises InputError if the source is wrong.
 
     source: the text form; without one (convert.has_text), the raw file, or None if the graph is generated.
     """
     from_text = convert.has_text(entry)
-    arcs = io.read_text(source) if from_text else convert.arcs(dataset, entry, source, origins)
+    arcs = io.read_text(source) if from_text else convert.arcs(dataset, entry, source)
     directed = entry.get("directed", True)
     if not directed and source:
         check_reverses(dataset, *arcs)
@@ -43,7 +43,7 @@ def pack(dataset: str, entry: dict, source: Path | None, out: Path, origins: Pat
         "name": dataset,
         "sha256": io.sha256(source) if from_text else text_sha256(*arcs),
         "entry": entry,
-        "origin": download.read_origin(raw, origins) if raw and not download.local(entry) else None,
+        "origin": download.read_origin(raw) if raw and not download.local(entry) else None,
         "generated": generated(entry),
         "substitute": entry.get("substitute") or substitute(dataset, arcs[0], len(arcs[1]), raw),
     }

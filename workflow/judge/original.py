@@ -15,7 +15,6 @@ from workflow.judge.verdicts import Estimate
 from workflow.store import columns, paper
 
 BATCHES, SINGLE = paper.FOLDER / "original-batches.csv", paper.FOLDER / "h200.csv"
-PROGRAM, OURS = "original", "ours"
 
 
 @cache
@@ -30,9 +29,9 @@ def single_runs() -> pd.Series:
 
 
 @cache
-def medians(who: str = PROGRAM) -> pd.Series:
-    """Return the median seconds over the rounds, indexed by (algorithm/variant, dataset, batch)."""
-    rows = pd.read_csv(BATCHES, comment="#").query("who == @who")
+def medians() -> pd.Series:
+    """Return the program's median seconds over the rounds, indexed by (algorithm/variant, dataset, batch)."""
+    rows = pd.read_csv(BATCHES, comment="#").query("who == 'original'")
     return rows.assign(column=columns.variants(rows)).groupby(["column", "dataset", "batch"])["seconds"].median()
 
 
@@ -50,8 +49,3 @@ def estimate(left: str, right: str, dataset: str, *, differences: bool = False) 
         return None
     values = (other - one if differences else other / one).dropna()
     return verdicts.estimate(values.to_numpy(), differences=differences)
-
-
-def beside_ours() -> pd.DataFrame:
-    """Return our time divided by the program's, by (algorithm/variant, dataset) and batch, of medians over rounds."""
-    return (medians(OURS) / medians(PROGRAM)).unstack("batch")

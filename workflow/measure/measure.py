@@ -8,7 +8,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -171,12 +171,6 @@ def surroundings() -> dict:
     }
 
 
-def measurements(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> list[dict]:
-    """Return a row a run with all columns. Raises as harness.measure does."""
-    common = about(variant, graph, protocol, commit)
-    return [row | common for row in harness.measure(variant, graph, protocol)]
-
-
 def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
     """Return the columns that are the same in all rows of a cell."""
     return {
@@ -219,8 +213,6 @@ def packages() -> dict[str, str]:
     """Return the versions of the installed packages that a time may depend on."""
     found = {}
     for name in PACKAGES:
-        try:
+        with suppress(importlib.metadata.PackageNotFoundError):
             found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
     return found

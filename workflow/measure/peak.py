@@ -17,10 +17,11 @@ from kernels.run import Run
 from workflow.measure import measure
 from workflow.store.benchmarks import PEAK
 
+REPEATS = 5
 TIMES = 50_000  # relaxations in a chain: some 20 ms on an H200
 
 
-def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
+def measured(vertices: list[int], commit: str) -> Iterator[dict]:
     """Yield a row a repeat, after one that compiles. Raises NotEnoughMemory and WrongResult."""
     commit, clean = measure.state_of_project(commit)
     common = {
@@ -32,7 +33,7 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
     }
     for packed, n in itertools.product((False, True), ("", *vertices)):
         own = {"benchmark": "dense" if n else "chains", "bits": 16 if packed else 32, "vertices": n}
-        for repeat in range(repeats + 1):
+        for repeat in range(REPEATS + 1):
             run = Run()
             relaxations, seconds = peak.dense(run, packed, n) if n else peak.chains(run, packed, TIMES)
             if repeat:
@@ -41,11 +42,11 @@ def measured(vertices: list[int], repeats: int, commit: str) -> Iterator[dict]:
         logging.info("%s of %s bits: %.3g relaxations/s", own["benchmark"], own["bits"], relaxations / seconds)
 
 
-def measure_peak(vertices: list[int], out: Path, commit: str = "", repeats: int = 5) -> None:
+def measure_peak(vertices: list[int], out: Path, commit: str = "") -> None:
     """Measure on this card, and write the CSV at the end; raise InputError if there is too little memory."""
     with measure.reserved(out, "peak"):
         try:
-            rows = list(measured(vertices, repeats, commit))
+            rows = list(measured(vertices, commit))
         except NotEnoughMemory as error:
             raise InputError(f"peak: {error}: use matrices of fewer than {max(vertices):,} vertices") from None
         PEAK.write(rows, out)

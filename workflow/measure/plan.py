@@ -15,7 +15,6 @@ from workflow.store import paper, revisions, tables
 
 # The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "zero", "substitute")
-TABLES = list(tables.DEFINITIONS)
 PAPER_TABLES = tables.PAPER_TABLES
 OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that do not change how a cell is measured
 NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was requested"
@@ -119,7 +118,7 @@ def claimed_cells(config: dict) -> list[Cell]:
 def jobs(config: dict) -> dict[Job, list[Cell]]:
     """Return the cells of each job: those of tables and named_cells, without the cells of `protocol.once`."""
     found: dict[Job, list[Cell]] = {}
-    for cell in [*table_cells(config, *TABLES), *named_cells(config)]:
+    for cell in [*table_cells(config, *tables.DEFINITIONS), *named_cells(config)]:
         if not any(fnmatch(cell.key, pattern) for pattern in config["protocol"]["once"]):
             found.setdefault(Job(cell.registered.problem, cell.dataset), []).append(cell)
     return found
@@ -225,10 +224,6 @@ def no_dataset(config: dict, dataset: str) -> str:
 def identity(entry: dict) -> dict:
     """Return the keys that define a dataset's graph, sorted, since Snakemake compares parameters as text."""
     return json.loads(json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True))
-
-
-def on_gpu(algorithm: str, variant: str) -> bool:
-    return find(algorithm, variant).on_gpu
 
 
 def protocol_of(config: dict, algorithm: str = "", variant: str = "", simulated: bool = False) -> dict:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from kernels import harness
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
 from kernels.harness import Protocol
@@ -70,8 +71,8 @@ def measured(sweep: str, graph: Graph, options: dict, protocol: Protocol, commit
     for point in POINTS[sweep](graph, options):
         logging.info("%s: %s", point.variant.key, ", ".join(f"{name} {value}" for name, value in point.columns.items()))
         changed = replace(protocol, repeats=options["repeats"], **point.protocol)
-        for row in measure.measurements(point.variant, graph, changed, commit):
-            yield row | point.columns
+        common = measure.about(point.variant, graph, changed, commit) | point.columns
+        yield from (row | common for row in harness.measure(point.variant, graph, changed))
 
 
 def measure_sweep(sweep: str, graph: Path, options: dict, protocol: dict, out: Path, setting: measure.Setting) -> None:

@@ -125,8 +125,3 @@ def load_peak(paths: Iterable[Path]) -> pd.DataFrame:
     rows = PEAK.read(paths)
     sizes = ["" if np.isnan(n) else f"{n:.0f}" for n in rows["vertices"]]
     return rows.assign(vertices=sizes).astype({"bits": int})
-
-
-def load_library_times(path: Path) -> pd.DataFrame:
-    """Read the rows of library_times.csv. Raises as `Schema.read`."""
-    return LIBRARY_TIMES.read([path])

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernels.registry import VARIANTS
 from workflow.measure import plan
 from workflow.measure.plan import Cell
 from workflow.store import measurements, tables
 from workflow.store.tables import PAPER_FIGURES, PAPER_TABLES, heads
+from workflow.views import plots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from workflow.views.context import Context, Made
 
 SWEEPS = ("delta_sweep", "stride_sweep")
-FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
 class Shown(NamedTuple):
@@ -59,16 +58,12 @@ class View:
         return module.view(rows, replace(context, name=self.name))
 
 
-def _table(name: str) -> tuple[str, ...]:
-    return f"results/{name}.csv", f"results/{name}.md"
-
-
 def _page(name: str) -> tuple[str, ...]:
-    return *_table(name), f"results/{name}.html"
+    return tuple(f"results/{name}.{form}" for form in ("csv", "md", "html"))
 
 
 def _figure(name: str) -> tuple[str, ...]:
-    return tuple(f"figures/{name}.{form}" for form in FIGURE_FORMATS)
+    return tuple(f"figures/{name}.{form}" for form in plots.FORMATS)
 
 
 def _paper_table(name: str) -> View:
@@ -118,19 +113,21 @@ def _extension(name: str, label: str, message: str = "", **options) -> View:
 
 
 def _compared(config: dict, keys) -> list[Cell]:
-    return [cell for cell in plan.compared_cells(config) if "/".join(cell[:2]) in keys]
+    return [cell for cell in plan.compared_cells(config) if cell.key in keys]
 
 
 def _many_sources_cells(config: dict) -> list[Cell]:
     datasets = config["sweeps"]["many_sources"]["datasets"]
-    return [cell for cell in _compared(config, ("hierarchy/sssp", "delta_stepping/near_far")) if cell[2] in datasets]
+    return [
+        cell for cell in _compared(config, ("hierarchy/sssp", "delta_stepping/near_far")) if cell.dataset in datasets
+    ]
 
 
 def _launch_cells(config: dict) -> list[Cell]:
     """Return the cells whose variant, or its plain one, has a CUDA-graph variant on the dataset."""
-    plain = {cell: VARIANTS["/".join(cell[:2])].plain for cell in plan.compared_cells(config)}
-    with_graph = {(plain[cell], cell[2]) for cell in plain if VARIANTS["/".join(cell[:2])].cuda_graph}
-    return [cell for cell in plain if (plain[cell], cell[2]) in with_graph]
+    plain = {cell: cell.registered.plain for cell in plan.compared_cells(config)}
+    with_graph = {(plain[cell], cell.dataset) for cell in plain if cell.registered.cuda_graph}
+    return [cell for cell in plain if (plain[cell], cell.dataset) in with_graph]
 
 
 VIEWS = (

@@ -43,11 +43,6 @@ def time_text(seconds: float) -> str:
     return f"{digits(1e3 * seconds)} ms" if seconds < 1 else f"{digits(seconds)} s"
 
 
-def spread(cell: pd.Series) -> str:
-    """Write a row of measurements.summarise as "[5.69 s, 5.72 s], 3 batches, n=9"."""
-    return render.spread(cell, time_text)
-
-
 def ends(values: Sequence) -> str:
     """Write the least and the greatest value: "3 to 5", or "3" if they are equal."""
     return " to ".join(dict.fromkeys([str(min(values)), str(max(values))]))
@@ -65,7 +60,6 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.filters |= {
-    "cell": render.markdown_cell,
     "count": "{:,.0f}".format,
     "digits": digits,
     "ends": ends,

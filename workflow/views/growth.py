@@ -18,20 +18,20 @@ from scipy.stats import linregress, t
 
 from kernels.generate import KINDS
 from kernels.registry import VARIANTS
+from workflow.judge.verdicts import CONFIDENCE
 from workflow.store import measurements
+from workflow.store.measurements import SOURCES
 from workflow.store.tables import Datasets, of_family
 from workflow.views import long_table, plots, series
 from workflow.views.context import Context, Drawing
-from workflow.views.render import or_dash
+from workflow.views.render import or_dash, stacked
 
 TITLE = "Growth of the time with the graph"
-PROBLEMS = {"sssp": "one source", "apsp": "all pairs"}
 # The groups of cells that are fitted together: those of the tables' datasets by problem, then those of each family.
-FAMILIES = {family: f"{PROBLEMS['sssp']}, {family}" for family in KINDS}
-GROUPS = [*PROBLEMS.values(), *FAMILIES.values()]
+FAMILIES = {family: f"{SOURCES['sssp']}, {family}" for family in KINDS}
+GROUPS = [*SOURCES.values(), *FAMILIES.values()]
 MIN_DATASETS = 5  # in a fit: with fewer the interval says nothing
 NO_FIT = f"no exponent: fewer than {MIN_DATASETS} datasets"
-CONFIDENCE = 0.95
 FITTED = ("exponent", "stderr", "low", "high", "r2", "intercept")
 FACTS = ("group", "column", "device", "problem", "datasets", "sizes", "term", "slope")
 
@@ -120,11 +120,11 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
 def measured(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
     """Return long_table.cells of the tables' datasets, then of each family from one source, with their "group"."""
     found = long_table.cells(rows, of_family("", datasets))
-    parts = [found.assign(group=[PROBLEMS[VARIANTS[key].problem] for key in found["column"]])]
+    parts = [found.assign(group=[SOURCES[VARIANTS[key].problem] for key in found["column"]])]
     for family, group in FAMILIES.items():
         of_one_source = {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)}
         parts.append(long_table.cells(rows, of_one_source).assign(group=group))
-    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+    return stacked(*parts).reset_index(drop=True)
 
 
 def fits(cells: pd.DataFrame) -> pd.DataFrame:
@@ -194,7 +194,7 @@ def theory(facts: pd.DataFrame) -> list[str]:
 def drawn_groups(facts: pd.DataFrame) -> list[str]:
     """Return the groups that have a panel: those with a fit, or the problems if there is no fit."""
     fitted = set(facts["group"][facts["vertices_exponent"].notna()])
-    return [group for group in GROUPS if group in fitted] or list(PROBLEMS.values())
+    return [group for group in GROUPS if group in fitted] or list(SOURCES.values())
 
 
 def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:

@@ -9,7 +9,7 @@ import pandas as pd
 from workflow.store import benchmarks, measurements
 from workflow.views import long_table
 from workflow.views.context import Context
-from workflow.views.render import digits, or_dash, spread
+from workflow.views.render import digits, or_dash, spread, stacked
 
 TITLE = "Relaxations/s of blocked Floyd-Warshall, beside the card's peak"
 BITS = {"floyd_warshall/blocked": 32, "floyd_warshall/blocked16": 16, "floyd_warshall/staged": 32}  # of a distance
@@ -32,9 +32,7 @@ def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
     "part" of the peak is NaN for a cell, which another job measured.
     """
-    found = pd.concat(
-        [part[FACTS] for part in (_of_benchmarks(peaks), _of_cells(rows)) if len(part)] or [pd.DataFrame(columns=FACTS)]
-    )
+    found = stacked(_of_benchmarks(peaks)[FACTS], _of_cells(rows)[FACTS])
     return found.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
 
 

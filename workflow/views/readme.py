@@ -16,8 +16,8 @@ from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
 from workflow.store import benchmarks, columns, measurements, revisions
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import about, audit, reviewers, table6
-from workflow.views.documents import fill, from_template, narrow, page_text, spread, time_text
+from workflow.views import about, audit, render, reviewers, table6
+from workflow.views.documents import fill, from_template, narrow, page_text, time_text
 from workflow.views.glance import AuditedByCard
 
 README = "README.md"
@@ -317,12 +317,12 @@ def library_times(path: Path) -> str:
     """Return what calls of the library take: a row per kind of call, a column per dataset."""
     if not path.exists():
         return f"Not measured: the archive `{path.parent.name}` has none of it."
-    rows = benchmarks.load_library_times(path)
+    rows = benchmarks.LIBRARY_TIMES.read([path])
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
     others = substitutes(rows)
     found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
     found = found.rename(columns={"count": "repeats"}).assign(batches=1)
-    cells = found.apply(lambda cell: f"{time_text(cell['median'])}, {spread(cell)}", axis=1)
+    cells = found.apply(lambda cell: f"{time_text(cell['median'])}, {render.spread(cell, time_text)}", axis=1)
     table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
     return from_template(
         "library_times",

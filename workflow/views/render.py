@@ -90,9 +90,8 @@ def runs(cell: pd.Series) -> str:
     return f"{batches}n={cell['repeats']:.0f}"
 
 
-def spread(cell: pd.Series, text: Callable[[float], str] | None = None) -> str:
-    """Return "[5.69, 5.72], 3 batches, n=9" for a cell. `text` formats a time; digits by default."""
-    text = text or digits
+def spread(cell: pd.Series, text: Callable[[float], str] = digits) -> str:
+    """Return "[5.69, 5.72], 3 batches, n=9" for a cell. `text` formats a time."""
     return f"[{text(cell['min'])}, {text(cell['max'])}], {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
 
 

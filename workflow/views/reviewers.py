@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Mapping, Sequence
 
 import pandas as pd
 
-from kernels.registry import VARIANTS, find
+from kernels.registry import VARIANTS
 from workflow.judge import claims
 from workflow.measure import plan
 from workflow.store import measurements
@@ -64,7 +64,7 @@ def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[
     jobs = {job: [cell for cell in cells if cell.key in archived] for job, cells in jobs.items()}
     limit, others = config["protocol"]["timeout_s"], substitutes(rows)
     took = {card: minutes(of_card, limit, compared) for card, of_card in measured.items()}
-    claimed = {(find(*cell[:2]).problem, cell[2]) for cell in compared}
+    claimed = {(cell.registered.problem, cell.dataset) for cell in compared}
     of_claims = [job for job in jobs if job in claimed]
     audited = next(iter(of_cards.values()))
     results = [

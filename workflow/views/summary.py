@@ -12,14 +12,13 @@ import pandas as pd
 from scipy import stats
 
 from workflow.judge.batches import JOBS
+from workflow.judge.verdicts import CONFIDENCE, INTERVAL, RANGE
 from workflow.store import measurements
 from workflow.views import pages
 from workflow.views.context import Context
 from workflow.views.render import digits, or_dash, status_text
 
-CONFIDENCE = 0.95
 MIN_REPEATS = 6  # below it no two repeats enclose the median with 95 % confidence: 1 - 2 / 2^5 < 0.95 < 1 - 2 / 2^6
-INTERVAL, RANGE = "95 % interval", "range"
 OF_BATCHES, ALONE = "batches", "alone"  # how a cell was measured
 NOTES = [
     f"{JOBS} A cell that was measured both in batches and alone has two rows.",

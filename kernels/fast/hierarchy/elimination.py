@@ -49,7 +49,6 @@ class Counts:
     height: int  # of the tree
     arcs: int
     triangles: int  # number of triangles that customizing relaxes
-    widest: int  # maximum number of arcs of a vertex
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +124,7 @@ class Hierarchy:
 def count(degrees: np.ndarray, height: int) -> Counts:
     """Return the Counts, given the number of arcs of each vertex and the height."""
     degrees = degrees.astype(np.int64)
-    return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()), int(degrees.max(initial=0)))
+    return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()))
 
 
 def require_numbers(count: int, what: str) -> None:
@@ -159,7 +158,7 @@ def prepare(graph: Graph) -> Hierarchy:
     parents = tree(first, before)
     depths, ends, numbers = preorder(parents)
     height = int(depths.max(initial=-1)) + 1
-    refuse_unfit(graph, Counts(height, 0, 0, 0))  # before counting the arcs, which may be many
+    refuse_unfit(graph, Counts(height, 0, 0))  # before counting the arcs, which may be many
     degrees = arcs_of(first, before, parents)
     refuse_unfit(graph, count(degrees, height))
     # From here on, arrays are indexed by preorder number.

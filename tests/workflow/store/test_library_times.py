@@ -19,7 +19,6 @@ from kernels.graph import INF, Graph
 from kernels.library.answers import Paths
 from tests.support import graphs
 from workflow.store.benchmarks import LIBRARY_TIMES
-from workflow.store.benchmarks import load_library_times as load
 from workflow.views import readme
 
 ARCHIVED = Path(__file__).parents[3] / "results/archive/h200/library_times.csv"
@@ -106,13 +105,13 @@ def test_the_file_is_written_after_each_kind_of_call(on_card, town, tmp_path, mo
     def cases(path, graph, networkx):
         asked.append((path, networkx))
         yield Case(SOLVER, lambda: (0.5, None), lambda _: None, repeats=2)
-        assert graph.name in set(load(out)["dataset"])
+        assert graph.name in set(LIBRARY_TIMES.read([out])["dataset"])
         yield Case(SCIPY, lambda: (1.5, None), lambda _: None, repeats=1)
 
     monkeypatch.setattr(library_times, "cases", cases)
     library_times.main(Namespace(graphs=[town, other], out=out, commit="abc"))
     assert asked == [(town, True), (other, False)]  # NetworkX searches the first
-    rows = load(out)
+    rows = LIBRARY_TIMES.read([out])
     assert rows["what"].tolist() == [SOLVER, SOLVER, SCIPY] * 2 and set(rows["commit"]) == {"abc"}
     assert rows["substitute"].tolist() == ["made up"] * 3 + [""] * 3 and set(rows["vertices"]) == {900, 16}
 
@@ -156,7 +155,7 @@ def write(path, *rows):
 )
 def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
     with pytest.raises(InputError, match=said):
-        load(write(tmp_path / "a.csv", call(), call(repeat=2) | changes))
+        LIBRARY_TIMES.read([write(tmp_path / "a.csv", call(), call(repeat=2) | changes)])
 
 
 def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp_path):

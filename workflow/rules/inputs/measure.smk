@@ -113,7 +113,7 @@ def kept_cores():
 
 
 def on_gpu(wildcards):
-    return plan.on_gpu(wildcards.algorithm, wildcards.variant)
+    return find(wildcards.algorithm, wildcards.variant).on_gpu
 
 
 def of_device(name):

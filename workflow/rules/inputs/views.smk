@@ -7,7 +7,7 @@ from workflow.views import catalogue
 
 # Generated datasets, except those of families and those with by_name.
 GENERATED = [name for name, entry in config["datasets"].items() if "generate" in entry and name not in NAMED]
-GENERATED_CELLS = plan.cells(config, GENERATED) if GENERATED else []
+GENERATED_CELLS = plan.cells(config, GENERATED)
 
 
 # The searches from many sources, one after the other, that Table 6 reads.
