@@ -139,7 +139,7 @@ def by_verdict(findings: dict[str, Finding]) -> str:
 def short(finding: Finding) -> str:
     """Return the measured value in its shortest form: "x1.51" or "2.41 s"."""
     found = finding.estimate
-    return f"{found.value:.3g} s" if found.differences else f"{CROSS}{digits(found.value)}"
+    return f"{digits(found.value)} s" if found.differences else f"{CROSS}{digits(found.value)}"
 
 
 def relation_text(claim: Claim) -> str:
@@ -184,9 +184,7 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
     if not found:
         return "-"
 
-    def number(value: float) -> str:
-        return f"{value:.3g}" if claim.by_seconds else ratio(value)
-
+    number = digits if claim.by_seconds else ratio
     text = (f"{number(found.value)} s" if claim.by_seconds else f"{CROSS}{number(found.value)}") + over
     if found.batches == 1:
         return text
@@ -195,7 +193,7 @@ def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
 
 def next_text(claim: Claim, found: Estimate) -> str:
     """Return the interval for one more batch: "x1.41 to 1.62"."""
-    cross, unit, number = ("", " s", "{:.3g}".format) if claim.by_seconds else (CROSS, "", ratio)
+    cross, unit, number = ("", " s", digits) if claim.by_seconds else (CROSS, "", ratio)
     return f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}"
 
 

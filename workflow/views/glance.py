@@ -53,8 +53,7 @@ def ratios(claim: Claim, findings: Mapping[str, Finding]) -> str:
     values = [finding.estimate.value for finding in findings.values() if finding.estimate]
     if not values:
         return UNKNOWN
-    ends = [f"{end:.3g}" if claim.by_seconds else digits(end) for end in (min(values), max(values))]
-    text = " to ".join(dict.fromkeys(ends))
+    text = " to ".join(dict.fromkeys([digits(min(values)), digits(max(values))]))
     text = f"{text} s" if claim.by_seconds else f"{CROSS}{text}"
     if len(values) < len(findings):
         text += f" on {len(values)} of {len(findings)} graphs"
