@@ -121,6 +121,7 @@ AROUND = (
     *((10, 12, "left", "bottom"), (-10, 12, "right", "bottom"), (10, -13, "left", "top"), (-10, -13, "right", "top")),
     *((14, 0, "left", "center"), (0, 21, "center", "bottom"), (0, -22, "center", "top")),
 )
+PASSES = 2  # of placing values: in the second, those that were placed first give way
 APART = 1.5  # pixels around a value, at 100 pixels an inch
 MARK = 5  # pixels from the middle of a mark to its edge
 
@@ -249,28 +250,28 @@ def write_values(
     """
     lay_out(axes.figure)
     marks = axes.transData.transform([(a, b) for a, b in zip(x, y, strict=True) if not np.isnan(b)]).reshape(-1, 2)
-    taken = [Bbox.from_extents(*(mark - MARK), *(mark + MARK)) for mark in marks] if places is AROUND else []
-    for point, text in zip(zip(x, y, strict=True), texts, strict=True):
-        if text:
-            background = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
-            label = axes.annotate(
-                text,
-                point,
-                (0, 0),
-                textcoords="offset points",
-                fontsize=size,
-                rotation=rotation,
-                in_layout=False,
-                bbox=background,
-            )
-            own = (marks == axes.transData.transform(point)).all(axis=1)
+    fixed = [Bbox.from_extents(*(mark - MARK), *(mark + MARK)) for mark in marks] if places is AROUND else []
+    background = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
+    drawn = {"textcoords": "offset points", "fontsize": size, "rotation": rotation, "in_layout": False}
+    written = [(point, text) for point, text in zip(zip(x, y, strict=True), texts, strict=True) if text]
+    labels = [axes.annotate(text, point, (0, 0), **drawn, bbox=background) for point, text in written]
+    boxes: dict[Annotation, Bbox] = {}
 
-            def cost(place: tuple, label=label, own=own) -> float:
-                conflicts = _conflicts(_move(label, place), axes.bbox, taken)
-                return conflicts + (_apart(label, marks[~own]) <= _apart(label, marks[own])) / 2
+    def cost(label: Annotation, place: tuple) -> float:
+        taken = [*fixed, *(box for other, box in boxes.items() if other is not label)]
+        conflicts = _conflicts(_move(label, place), axes.bbox, taken)
+        own = (marks == axes.transData.transform(label.xy)).all(axis=1)
+        return conflicts + (_apart(label, marks[~own]) <= _apart(label, marks[own])) / 2
 
-            _move(label, min(places, key=cost))
-            taken.append(_box(label))
+    for _ in range(PASSES):
+        worst = 0.0
+        for label in labels:
+            costs = {place: cost(label, place) for place in places}
+            best = min(places, key=costs.__getitem__)
+            boxes[label] = _box(_move(label, best))
+            worst = max(worst, costs[best])
+        if worst < 1:
+            break
 
 
 def _move(label: Annotation, place: tuple) -> Annotation:

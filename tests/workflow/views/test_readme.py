@@ -272,7 +272,7 @@ def test_two_cards_stand_side_by_side():
     assert verdicts_on(A=one, B=other) == verdicts_on(A=one, B=one) == [less, less]
     assert verdicts_on(A=one, B=nothing) == [less, "not measured"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
-    assert "On both A and B, 1 verdicts are decided. 0 of them are equal, 1 differs:" in text
+    assert "1 verdicts are decided on both A and B. 0 of these are equal, 1 differs:" in text
     assert "- claim 5 on nyc: A less, B more" in text
     assert f"| nyc | {CROSS}2.19: less | {CROSS}1.07 [1.05, 1.08] | {CROSS}2.00 [2.00, 2.00], 3 batches<br>" in text
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
@@ -291,7 +291,7 @@ def test_marks_on_claims_name_the_graphs_that_they_come_from():
     times |= {("bellman_ford/stride", "nyc"): 2.0}
     few, many = (judged(in_batches(rows_of(times), "abcd"[:count])) for count in (3, 4))
     text = readme.claims_table({"A": few, "B": many}, {}, TOLERANCE)
-    marks = "could be undecided or different.\n  On A: claims 1, 4 and 5 (nyc has 3 batches).\n* "
+    marks = "could be undecided or different.\n  On A: claims 1, 4 and 5 (nyc, 3 batches).\n* "
     assert marks in text and "On B" not in text
     assert "‡" not in readme.claims_table({"B": many}, {}, TOLERANCE)
 
