@@ -33,8 +33,9 @@ def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "so
         raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(sources)}")
     if len(array) and array.dtype.kind not in "iu":
         raise InputError(f"{name}s must be whole numbers, not {array.dtype}")
-    for wrong in array[(array < 0) | (array >= graph.vertices)]:
-        graph.check_source(wrong, name)  # raises
+    wrong = array[(array < 0) | (array >= graph.vertices)]
+    if len(wrong):
+        graph.check_source(wrong[0], name)  # raises
     return array.astype(np.int64)
 
 

@@ -114,14 +114,11 @@ class Thread(threading.Thread):
         self.block.wait(self)
 
     def syncthreads_or(self, value):
-        return int(np.any(self._of_all(value)))
-
-    def _of_all(self, value):
         self.block.values[*self.threadIdx] = value
         self.syncthreads()
-        values = self.block.values.copy()
+        found = np.any(self.block.values)
         self.syncthreads()
-        return values
+        return int(found)
 
 
 class Block:

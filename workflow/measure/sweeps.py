@@ -72,7 +72,8 @@ def measured(sweep: str, graph: Graph, options: dict, protocol: Protocol, commit
         logging.info("%s: %s", point.variant.key, ", ".join(f"{name} {value}" for name, value in point.columns.items()))
         changed = replace(protocol, repeats=options["repeats"], **point.protocol)
         common = measure.about(point.variant, graph, changed, commit) | point.columns
-        yield from (row | common for row in harness.measure(point.variant, graph, changed))
+        for row in harness.measure(point.variant, graph, changed):
+            yield row | common
 
 
 def measure_sweep(sweep: str, graph: Path, options: dict, protocol: dict, out: Path, setting: measure.Setting) -> None:

@@ -238,7 +238,7 @@ def _files(rows: Measurements, column: str) -> dict[str, str]:
 
 
 def generated(rows: Measurements) -> list[str]:
-    """Return one sentence on the datasets that were generated; none if there are none."""
+    """Return a list with one sentence on how the generated datasets were made; it is empty if there are none."""
     said = "; ".join(f"{names} ({how})" for how, names in _files(rows, "generated").items())
     return [f"Generated: {said}."] if said else []
 

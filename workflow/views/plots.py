@@ -257,20 +257,21 @@ def write_values(
     labels = [axes.annotate(text, point, (0, 0), **drawn, bbox=background) for point, text in written]
     boxes: dict[Annotation, Bbox] = {}
 
-    def cost(label: Annotation, place: tuple) -> float:
+    def settle(label: Annotation) -> float:
+        """Move the label to its best place, and return what the place costs."""
         taken = [*fixed, *(box for other, box in boxes.items() if other is not label)]
-        conflicts = _conflicts(_move(label, place), axes.bbox, taken)
         own = (marks == axes.transData.transform(label.xy)).all(axis=1)
-        return conflicts + (_apart(label, marks[~own]) <= _apart(label, marks[own])) / 2
+
+        def cost(place: tuple) -> float:
+            conflicts = _conflicts(_move(label, place), axes.bbox, taken)
+            return conflicts + (_apart(label, marks[~own]) <= _apart(label, marks[own])) / 2
+
+        costs = [cost(place) for place in places]
+        boxes[label] = _box(_move(label, places[costs.index(min(costs))]))
+        return min(costs)
 
     for _ in range(PASSES):
-        worst = 0.0
-        for label in labels:
-            costs = {place: cost(label, place) for place in places}
-            best = min(places, key=costs.__getitem__)
-            boxes[label] = _box(_move(label, best))
-            worst = max(worst, costs[best])
-        if worst < 1:
+        if max(map(settle, labels), default=0) < 1:
             break
 
 

@@ -75,7 +75,12 @@ def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[
         "reviewers",
         jobs=_job_lines(of_claims, audited, {card: _minutes(measured[card], took[card], jobs) for card in measured}),
         results=pd.DataFrame(results),
-        few=any("about" in said for line in results for said in line.values()),
+        few=any(
+            finding.estimate and not finding.estimate.has_interval
+            for ones in of_cards.values()
+            for one in ones
+            for finding in one.here.values()
+        ),
         card=first,
         minutes=math.ceil(took[first].reindex(of_claims).sum()),
         once=_once(rows, config, jobs),
