@@ -12,14 +12,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernels import harness, libraries
+from kernels import harness, libraries, lock
 from kernels.errors import InputError, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.io import atomic, writable
 from kernels.registry import Variant
 from workflow import step
-from workflow.measure import host, lock
+from workflow.measure import host
 from workflow.store import records, revisions
 from workflow.store.measurements import schema
 
@@ -63,6 +63,7 @@ def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: S
 def reserved(out: Path, step: str, cores: int = 0, *, on_card: bool = True) -> Iterator[None]:
     """Keep other processes from the file and, with `on_card`, from a card and its cores (see host.one_card).
 
+    The file is locked because a measurement may outlive the Snakemake that started it.
     Raises InputError if another process measures the file, if there is no card, and for a WrongResult.
     """
     writable(out)

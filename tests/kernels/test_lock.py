@@ -1,4 +1,4 @@
-"""A result is measured by one process at a time, and by the next one as soon as that has ended, however it ended."""
+"""A file is written by one process at a time, and by the next one as soon as that has ended, however it ended."""
 
 import errno
 import fcntl
@@ -9,20 +9,17 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
+from kernels import lock
 from kernels.errors import InputError
-from kernels.gpu import card
-from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
-from workflow.measure import lock, many_sources, measure, peak, sweeps
 
 HOLDER = """
 import sys
 from pathlib import Path
-from workflow.measure import lock
+from kernels import lock
 with lock.held(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -113,40 +110,33 @@ def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, c
     assert list(out.parent.iterdir()) == []
 
 
-def a_cell(out):
-    measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out)
+def test_where_the_disk_has_no_locks_but_one_is_required_it_is_refused(out, monkeypatch):
+    def none(file, how):
+        raise OSError(errno.ENOSYS, "Function not implemented")
 
-
-def a_sweep(out):
-    sweeps.measure_sweep("delta_sweep", Path("none.npz"), {"repeats": 1}, {}, out, measure.Setting())
-
-
-def a_search(out):
-    many_sources.measure_many_sources(Path("none.npz"), {}, 4, out, measure.Setting())
-
-
-def a_peak(out):
-    peak.measure_peak([8], out)
-
-
-ON_GPU = {"delta_sweep": a_sweep, "many_sources": a_search, "peak": a_peak}
-
-
-@pytest.mark.parametrize("step", [a_cell, *ON_GPU.values()])
-def test_no_step_measures_beside_another_process(step, out, monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
-    for module, name in ((measure, "packed"), (peak, "measured")):
-        monkeypatch.setattr(module, name, lambda *args: pytest.fail("it was measured"))
-    with lock.held(out), pytest.raises(InputError, match=f"it is being measured by process {os.getpid()}"):
-        step(out)
+    monkeypatch.setattr(fcntl, "flock", none)
+    with (
+        pytest.raises(InputError, match=f"^{out.parent}: files cannot be locked on this disk .* another disk"),
+        lock.held(out, "written", required=True),
+    ):
+        pytest.fail("it was written")
     assert list(out.parent.iterdir()) == []
 
 
-@pytest.mark.parametrize("name", ON_GPU)
-def test_without_a_gpu_nothing_is_measured_or_written(name, out, monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match=f"^{name} needs a GPU, but none is visible: "):
-        ON_GPU[name](out)
-    assert list(out.parent.iterdir()) == []
-    with pytest.raises(InputError, match="this is a folder: name a file to write"):
-        ON_GPU[name](out.parent)
+@pytest.mark.parametrize("kind", ["file", "link", "folder", "pipe"])
+def test_what_is_not_a_lock_is_kept(out, kind):
+    path, notes = out.with_name("nyc.csv.lock"), out.with_name("notes")
+    out.parent.mkdir()
+    notes.write_bytes(b"" if kind == "link" else b"not ours \xff")
+    if kind == "file":
+        notes.rename(path)
+    elif kind == "link":
+        path.symlink_to(notes)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        os.mkfifo(path)
+    before = os.lstat(path)
+    assert refused(out).startswith(f"{path}: the name of a lock, but it is something else: move it away")
+    assert os.path.samestat(os.lstat(path), before) and os.lstat(path).st_size == before.st_size
+    assert kind != "link" or notes.read_bytes() == b""
