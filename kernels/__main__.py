@@ -305,7 +305,7 @@ def add_matrix(command: argparse.ArgumentParser) -> None:
         "Write the distances from each source to each target: an array of shape (sources, targets) in NumPy's format, "
         "or the columns source, target and distance in Parquet. If there is no path, the distance is inf (2147483647 "
         "in int32). During the search, distances are written to the folder FILE.part. If the command is interrupted, "
-        "run the same command again to continue."
+        "run the same command again to continue. One process at a time can write FILE."
     )
 
 

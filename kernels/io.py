@@ -28,6 +28,7 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import stat
 import tempfile
 import zipfile
@@ -78,7 +79,7 @@ def atomic(path: StrPath, mode: str = "wb") -> Iterator[IO]:
         with naming(path), stream(mode) as file:
             yield file
         return
-    target = _replaced(path)
+    target = destination(path)
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
     with naming(path, str(temporary)):
@@ -95,7 +96,7 @@ def writable(path: StrPath) -> Path:
     """Return the path if `atomic` can write it; otherwise raise the error that `atomic` would raise. Change nothing."""
     path = Path(path)
     if _stream(path) is None:
-        folder = _replaced(path).parent
+        folder = destination(path).parent
         while not folder.exists():
             folder = folder.parent
         try:
@@ -106,11 +107,14 @@ def writable(path: StrPath) -> Path:
     return path
 
 
-def _replaced(path: Path) -> Path:
+def destination(path: StrPath) -> Path:
     """Return the regular or new file that `atomic` replaces, after following links.
 
-    Raises InputError if `atomic` cannot write the path.
+    If `atomic` writes to the path directly, return the path. Raises InputError if `atomic` cannot write the path.
     """
+    path = Path(path)
+    if _stream(path) is not None:
+        return path
     kind = stat.S_IFMT(path.stat().st_mode) if path.exists() else None
     if kind in REFUSED:
         raise InputError(f"{path}: this is {REFUSED[kind]}: name a file to write")
@@ -118,6 +122,17 @@ def _replaced(path: Path) -> Path:
     if path.is_symlink() and (target.is_symlink() or not target.parent.is_dir()):
         raise InputError(f"{path}: a link to {os.readlink(path)}, where no file can be: name another file to write")
     return target
+
+
+def move(file: StrPath, path: StrPath) -> None:
+    """Move a finished file to `path` as `atomic` writes it. The file must be on the disk of `destination(path)`."""
+    if _stream(Path(path)) is None:
+        with naming(path, str(file)):
+            os.replace(file, destination(path))
+    else:
+        with open(file, "rb") as source, atomic(path) as target:
+            shutil.copyfileobj(source, target)
+        os.unlink(file)
 
 
 def _stream(path: Path) -> Callable[[str], IO] | None:

@@ -1,6 +1,8 @@
 """`python -m kernels`: one variant on one graph file, and the tools that make graph files."""
 
 import dataclasses
+import errno
+import fcntl
 import gzip
 import itertools
 import os
@@ -17,12 +19,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from kernels import __main__ as cli
-from kernels import generate, io
+from kernels import generate, io, lock
 from kernels.errors import InputError, TimeLimit
 from kernels.graph import INF, Graph
 from kernels.library import table_files
+from kernels.library.solver import Solver
 from kernels.registry import VARIANTS
 from tests.support import warm
+from tests.support.limits import files_of_at_most
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
@@ -565,25 +569,26 @@ def interrupted(kernels, listed, monkeypatch):
     """Write a matrix by pieces of two sources, and press Ctrl-C after so many pieces are written."""
     monkeypatch.setattr(table_files, "ROWS", {True: 2, False: 2})
 
-    def run(to, after, add=lambda *_: None):
-        pieces = []
+    def run(to, after):
+        all_pieces = Solver.distance_pieces
 
-        def adding(of):
-            def add_piece(form, rows):
-                if len(pieces) == after:
-                    add(form, rows)
-                    raise KeyboardInterrupt
-                pieces.append(len(rows))
-                of(form, rows)
-
-            return add_piece
+        def first_pieces(self, *args, **options):
+            yield from itertools.islice(all_pieces(self, *args, **options), after)
+            raise KeyboardInterrupt
 
         with monkeypatch.context() as patched:
-            for form in (table_files.Npy, table_files.Parquet):
-                patched.setattr(form, "add", adding(form.add))
+            patched.setattr(Solver, "distance_pieces", first_pieces)
             return kernels(*MATRIX, to, "--targets", "targets.txt")[2]
 
     return run
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """The sources of the searches."""
+    sources, dijkstra = [], csgraph.dijkstra
+    monkeypatch.setattr(csgraph, "dijkstra", lambda *a, **k: sources.extend(k["indices"]) or dijkstra(*a, **k))
+    return sources
 
 
 def whole(to):
@@ -591,26 +596,222 @@ def whole(to):
 
 
 @pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
-@pytest.mark.parametrize("after", [0, 1, 2])
-def test_an_interrupted_matrix_is_continued(interrupted, kernels, listed, to, after, monkeypatch):
+@pytest.mark.parametrize(("after", "left"), [(0, {3, 0, 5, 12}), (1, {5, 12}), (2, {12}), (3, set())])
+def test_an_interrupted_matrix_is_continued(interrupted, kernels, listed, searched, to, after, left, caplog):
     assert interrupted(to, after) == 130
     assert not Path(to).exists() and Path(f"{to}.part").is_dir()
-    asked, dijkstra = [], csgraph.dijkstra
-    monkeypatch.setattr(csgraph, "dijkstra", lambda *a, **k: asked.extend(k["indices"]) or dijkstra(*a, **k))
-    _, _, end = kernels(*MATRIX, to, "--targets", "targets.txt")
-    assert end is None and not Path(f"{to}.part").exists()
+    searched.clear()
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    assert not Path(f"{to}.part").exists() and "damaged" not in caplog.text
     np.testing.assert_array_equal(whole(to), listed)
-    assert len(asked) == {0: 4, 1: 2, 2: 1}[after]  # different sources of each piece that is left
+    assert set(searched) == left
+
+
+def change_byte(path, at):
+    data = bytearray(path.read_bytes())
+    data[at] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("name", "damage", "again"),
+    [
+        ("rows.npy", lambda file: os.truncate(file, 170), {5, 12}),
+        ("rows.npy", lambda file: change_byte(file, 130), {3, 0, 12}),
+        ("rows.npy", os.unlink, {3, 0, 5, 12}),
+        ("000000000002.parquet", os.unlink, {5, 12}),
+        ("000000000000.parquet", lambda file: change_byte(file, 9), {3, 0, 12}),
+        ("000000000000.parquet", lambda file: file.write_text("garbage"), {3, 0, 12}),
+        ("000000000000.parquet", lambda file: os.replace(file.with_name("000000000002.parquet"), file), {3, 0, 5, 12}),
+    ],
+)
+def test_a_damaged_piece_is_computed_again(interrupted, kernels, listed, searched, name, damage, again, caplog):
+    to = f"found{Path(name).suffix}"
+    interrupted(to, 2)
+    damage(Path(f"{to}.part", name))
+    searched.clear()
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    assert not Path(f"{to}.part").exists()
+    np.testing.assert_array_equal(whole(to), listed)
+    assert set(searched) == again
+    assert f"{to}.part: {2 if again == {3, 0, 5, 12} else 1} of 2 pieces are damaged or missing" in caplog.text
 
 
 def test_a_row_that_was_half_written_is_written_again(interrupted, kernels, listed):
-    def half(form, rows):
-        with open(form.file, "ab") as file:
-            file.write(b"half of a row")
-
-    assert interrupted("found.npy", 1, add=half) == 130
+    interrupted("found.npy", 1)
+    with open("found.npy.part/rows.npy", "ab") as file:
+        file.write(b"half of a row" * 9)
+    change_byte(Path("found.npy.part/rows.npy"), 0)  # the header is written at the end, too
     assert kernels(*MATRIX, "found.npy", "--targets", "targets.txt")[2] is None
     np.testing.assert_array_equal(np.load("found.npy"), listed)
+    assert Path("found.npy").stat().st_size == 128 + listed.nbytes
+
+
+@pytest.mark.parametrize(
+    ("name", "damage"), [("rows.npy", lambda file: os.truncate(file, 170)), ("000000000000.parquet", os.unlink)]
+)
+def test_a_piece_that_changes_during_the_run_is_noticed(interrupted, kernels, listed, monkeypatch, name, damage):
+    to = f"found{Path(name).suffix}"
+    all_pieces = Solver.distance_pieces
+
+    def then_damaged(*args, **options):
+        yield from all_pieces(*args, **options)
+        damage(Path(f"{to}.part", name))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Solver, "distance_pieces", then_damaged)
+        end = kernels(*MATRIX, to, "--targets", "targets.txt")[2]
+    assert end == f"error: {to}.part/{name}: changed during the run: run the same command again"
+    assert not Path(to).exists()
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    np.testing.assert_array_equal(whole(to), listed)
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+def test_a_matrix_that_was_killed_while_its_folder_was_made_or_deleted(interrupted, kernels, listed, monkeypatch, to):
+    part, unlink = Path(f"{to}.part"), os.unlink
+    part.mkdir()
+    (part / ".pieces.txt.tmp").write_text("half of a line")
+
+    def kill(path, **options):
+        if Path(path).match("found.parquet.part/*.parquet"):
+            raise KeyboardInterrupt
+        unlink(path, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "unlink", kill)
+        end = kernels(*MATRIX, to, "--targets", "targets.txt")[2]
+    assert end == (130 if to.endswith(".parquet") else None)
+    np.testing.assert_array_equal(whole(to), listed)
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    assert not part.exists()
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"4 5 {'0' * 64}\n",
+        f"4 6 {'0' * 64}\n",
+        f"4 {'9' * 18} {'0' * 64}\n",
+        f"4 {'9' * 5000} {'0' * 64}\n",
+        f"5 4 {'0' * 64}\n",
+        f"0 5 {'0' * 64}\n",
+        "true\n",
+        "\0",
+        "4 5 012",
+        "[" * 100_000,
+    ],
+    ids=lambda line: line[:9],
+)
+def test_the_list_of_pieces_is_not_trusted(interrupted, kernels, listed, to, line):
+    interrupted(to, 2)
+    pieces = Path(f"{to}.part/pieces.txt")
+    pieces.write_text(pieces.read_text() + line)
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    np.testing.assert_array_equal(whole(to), listed)
+    assert not pieces.parent.exists()
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda lines: [lines[0], *lines[1:], *lines[1:]],
+        lambda lines: [lines[0], lines[1].replace("0 2 ", "0 1 "), lines[2].replace("2 4 ", "1 4 ")],
+        lambda lines: [lines[0], lines[2], lines[1]],
+    ],
+)
+def test_an_edited_list_of_pieces_is_not_trusted(interrupted, kernels, listed, to, edit):
+    interrupted(to, 2)
+    pieces = Path(f"{to}.part/pieces.txt")
+    pieces.write_text("".join(edit(pieces.read_text().splitlines(keepends=True))))
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    np.testing.assert_array_equal(whole(to), listed)
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+def test_a_folder_that_is_not_ours_is_kept(interrupted, kernels, listed, to, caplog):
+    part = Path(f"{to}.part")
+    said = f"error: {part}: this folder was not made by this command: move it away, or name another file"
+    part.mkdir()
+    for name in ("000000000000.parquet", "rows.npy", "pieces.txt"):
+        (part / name).write_text("[" * 100_000)
+        assert kernels(*MATRIX, to)[2].startswith(said)
+        assert (part / name).read_text() == "[" * 100_000 and len(os.listdir(part)) == 1
+        (part / name).unlink()
+    interrupted(to, 1)  # an empty folder is used
+    for name in sorted(os.listdir(part)):  # a link in our folder would lead to somebody's file
+        (part / name).rename(name)
+        (part / name).symlink_to(f"../{name}")
+        assert kernels(*MATRIX, to, "--targets", "targets.txt")[2].startswith(said)
+        Path(name).replace(part / name)
+    pd.DataFrame({"source": [1], "target": [2], "distance": [3.0]}).to_parquet(part / "000.parquet")
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    assert f"{part}: kept, because it has files that this command did not write" in caplog.text
+    assert os.listdir(part) == ["000.parquet"]
+    np.testing.assert_array_equal(whole(to), listed)
+
+
+@pytest.mark.parametrize("kind", ["link", "file"])
+def test_a_link_or_file_is_not_the_folder_of_a_matrix(kernels, listed, kind):
+    Path("other").mkdir()
+    part = Path("found.npy.part")
+    part.symlink_to("other") if kind == "link" else part.write_text("")
+    assert kernels(*MATRIX, "found.npy")[2].startswith(f"error: {part}: a folder of this name is needed")
+    assert os.path.lexists(part) and os.listdir("other") == []
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+def test_a_matrix_that_another_process_writes_is_refused(interrupted, kernels, listed, to):
+    interrupted(to, 1)
+    Path(f"link{Path(to).suffix}").symlink_to(to)
+    before = sorted((path.name, path.read_bytes()) for path in Path(f"{to}.part").iterdir())
+    with lock.held(Path(f"{to}.part"), "written"):
+        for name in (to, f"link{Path(to).suffix}"):
+            end = kernels(*MATRIX, name, "--targets", "targets.txt")[2]
+            assert f"{to}.part: it is being written by process {os.getpid()} on" in end
+    assert sorted((path.name, path.read_bytes()) for path in Path(f"{to}.part").iterdir()) == before
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    np.testing.assert_array_equal(whole(to), listed)
+
+
+def test_a_matrix_needs_a_disk_with_locks(kernels, listed, monkeypatch):
+    def none(file, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", none)
+    assert "files cannot be locked on this disk (No locks available)" in kernels(*MATRIX, "found.npy")[2]
+    assert sorted(os.listdir()) == ["sources.txt", "targets.txt"]
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+def test_on_a_full_disk_a_matrix_is_named_and_continued(interrupted, kernels, listed, to):
+    Path("targets.txt").write_text("1 12 " * 20)
+    interrupted(to, 1)
+    Path(to).write_text("old")
+    with files_of_at_most(900):
+        end = kernels(*MATRIX, to, "--targets", "targets.txt")[2]
+    assert re.fullmatch(f"error: {to}.*: File too large: raise the largest size a file may have .*", end)
+    assert Path(to).read_text() == "old"
+    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
+    np.testing.assert_array_equal(whole(to).ravel(), np.tile(listed, 20).ravel())
+
+
+@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
+def test_a_matrix_leaves_a_link_and_is_written_through_a_pipe(kernels, listed, to):
+    link, pipe = Path(f"link{Path(to).suffix}"), Path(f"pipe{Path(to).suffix}")
+    Path("deep").mkdir()
+    link.symlink_to(Path("deep", to))
+    os.mkfifo(pipe)
+    assert kernels(*MATRIX, link, "--targets", "targets.txt")[2] is None
+    assert link.is_symlink() and os.listdir("deep") == [to]
+    np.testing.assert_array_equal(whole(str(link)), listed)
+    with open(to, "wb") as file, subprocess.Popen(["cat", pipe], stdout=file):
+        assert kernels(*MATRIX, pipe, "--targets", "targets.txt")[2] is None
+    assert pipe.is_fifo()
+    np.testing.assert_array_equal(whole(to), listed)
+    assert sorted(os.listdir()) == sorted(["deep", to, str(link), str(pipe), "sources.txt", "targets.txt"])
 
 
 def test_an_interrupted_matrix_of_something_else_is_kept(interrupted, kernels, listed):
@@ -629,8 +830,7 @@ def test_an_interrupted_matrix_of_something_else_is_kept(interrupted, kernels, l
         (graph, "--sources", sources, "--targets", targets, "--dtype", "int32"),
     ):
         assert kernels("matrix", *words, "--to", "found.npy")[2].startswith(said)
-    Path("found.npy.part/state.json").write_text("[]")
-    assert kernels(*MATRIX, "found.npy", "--targets", "targets.txt")[2].startswith(said)
+    assert kernels(*MATRIX, "found.npy", "--targets", "targets.txt")[2] is None
 
 
 @pytest.mark.parametrize(
