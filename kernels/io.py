@@ -800,17 +800,17 @@ class _MarketText:
         size = 0
         for piece in filter(None, itertools.chain([self._rest], self._pieces)):
             text = piece if piece.endswith(b"\n") else piece + b"\n"
+            size += len(text)
+            if size > most_bytes(count):
+                what = f"more than {most_bytes(count):,} bytes, too many for the {count:,} entries of its header"
+                raise InputError(f"{self.path}: {what}: {GET_AGAIN}")
             if not (_is_plain(text, 2 + len(values), _REAL in values) or entries.fullmatch(text)):
                 place = entries.match(text).end()  # type: ignore[union-attr]  # matches at least nothing
                 line = text[place : text.index(b"\n", place)]
                 raise self._wrong(lines + text.count(b"\n", 0, place) + 1, line, f"expected {form}")
             lines += text.count(b"\n")
-            size += len(text)
             if len(text) > LINE and text is not piece:  # `_pieces` has stopped in this line
                 raise self._wrong(lines, text, f"more than {LINE:,} bytes in a line")
-            if size > most_bytes(count):
-                what = f"more than {most_bytes(count):,} bytes, too many for the {count:,} entries of its header"
-                raise InputError(f"{self.path}: {what}: {GET_AGAIN}")
             yield text.translate(FORTRAN) if b"D" in text or b"d" in text else text
 
     def _wrong(self, number: int, line: bytes, wrong: str) -> InputError:
