@@ -118,7 +118,7 @@ def first_answers(path: Path, check: Callable, folder: Path) -> Iterator[Case]:
 
     def process(*words) -> str:
         environment = os.environ | {"CUDA_SHORTEST_PATHS_CACHE": caches[-1]}
-        ran = subprocess.run([sys.executable, *map(str, words)], env=environment, capture_output=True, text=True)
+        ran = subprocess.run([sys.executable, *map(str, words)], env=environment, capture_output=True, encoding="utf-8")
         if ran.returncode:
             raise InputError(f"a new process failed: {ran.stderr.strip()[-2000:]}")
         return ran.stdout

@@ -87,7 +87,8 @@ def _version() -> str:
     if __name__ == "kernels":
         import tomllib
 
-        return tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]["version"]
+        project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))
+        return project["project"]["version"]
     from importlib import metadata
 
     return metadata.version("cuda-shortest-paths")

@@ -18,9 +18,9 @@ import signal
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from kernels.errors import InputError, TimeLimit, naming, reported
+from kernels.errors import InputError, PrintableFormatter, TimeLimit, naming, printable, reported
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -41,13 +41,17 @@ harness, registry = Later("kernels.harness"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "between all pairs"}
 TOOLS = {
-    "parse": "convert a DIMACS file to the text form",
+    "parse": "convert a DIMACS file, with vertices from 1, to the text form, with vertices from 0",
     "add": "convert a SNAP file to the text form, with random weights",
     "replace": "draw new random weights for a file in text form",
 }
 GRAPH = (
-    "a graph file: text or DIMACS (.gr), plain or gzipped; a packed graph or an array of scipy.sparse.save_npz (.npz); "
-    "Matrix Market (.mtx, .mtx.gz)"
+    "a graph file: text, DIMACS (.gr) or Matrix Market (.mtx), plain or compressed (.gz, .bz2, .xz); a packed graph or "
+    "an array of scipy.sparse.save_npz (.npz)"
+)
+NUMBERS = (
+    "Sources, targets and the output number the vertices from 0. DIMACS (.gr) and Matrix Market (.mtx) files number "
+    "them from 1: their vertex 1 is vertex 0 here."
 )
 # Numba's CUDA simulator runs each GPU thread as a Python thread. A run on a graph of these sizes takes about a minute.
 SIMULATED_BLOCK, SIMULATED_TILE = 8, 4
@@ -71,12 +75,12 @@ def run(args: argparse.Namespace) -> None:
     simulated = variant.on_gpu and _simulate(variant, graph, args)
     timing, result = _run_within_limit(variant, graph, args, simulated)
     if not simulated:
-        print(f"{variant.key} on {graph.name}: {timing.seconds:.6g} s", file=sys.stderr)
+        say(f"{variant.key} on {graph.name}: {timing.seconds:.6g} s")
     if args.validate:
         rows = checks.check(
             graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
         )
-        print(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all correct", file=sys.stderr)
+        say(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all correct")
     if searches.has_too_long(graph, result.distances):
         raise InputError(
             f"{graph.name}: a distance is above 2147483646, the most that a variant can find: scale the weights down, "
@@ -88,7 +92,7 @@ def run(args: argparse.Namespace) -> None:
     elif args.output == "write":
         with io.atomic(to, "w") as file:
             write_paths(file, variant, result)
-        print(f"wrote {to}", file=sys.stderr)
+        say(f"wrote {to}")
 
 
 def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
@@ -113,7 +117,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
         if "numba" in sys.modules:  # already imported, to read its configuration file
             sys.modules["numba"].config.ENABLE_CUDASIM = 1
         said = f"no GPU is visible: {variant.key} runs in numba's CUDA simulator, block {args.block}, tile {args.tile}"
-        print(said, file=sys.stderr)
+        say(said)
     return True
 
 
@@ -178,7 +182,7 @@ def solve(args: argparse.Namespace) -> None:
 
     with io.atomic(args.to) as file:
         np.savez(file, **vars(found))
-    print(f"wrote {args.to}", file=sys.stderr)
+    say(f"wrote {args.to}")
 
 
 def matrix(args: argparse.Namespace) -> None:
@@ -192,7 +196,7 @@ def matrix(args: argparse.Namespace) -> None:
     targets = args.targets and inputs.check_sources(graph, table_files.read_vertices(args.targets), "target")
     with solver.Solver(graph) as searches:
         table_files.write(searches, sources, targets, args.to, args.dtype)
-    print(f"wrote {args.to}", file=sys.stderr)
+    say(f"wrote {args.to}")
 
 
 def distance_lines(found: Paths | Distances) -> Iterator[str]:
@@ -212,6 +216,11 @@ def _vertex_lines(distances: np.ndarray, predecessors: np.ndarray | None, head: 
     )
     for vertex, (distance, before) in enumerate(zip(distances.tolist(), last, strict=True)):
         yield f"{head}{vertex} {str(distance).removesuffix('.0')}{before}\n"
+
+
+def say(text: str) -> None:
+    """Print a line to standard error, with unprintable characters of names as escapes."""
+    print(printable(text), file=sys.stderr)
 
 
 def not_the_input(to: Path, file: Path) -> None:
@@ -249,11 +258,16 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]
         yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
 
 
+class Parser(argparse.ArgumentParser):
+    """A parser that reports unknown arguments, such as file names, in printable characters."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(printable(message))
+
+
 def parser(first: str = "") -> argparse.ArgumentParser:
     """Return the argument parser. Omit the algorithms, whose import is slow, if `first` is another command."""
-    top = argparse.ArgumentParser(
-        prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    top = Parser(prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
     for problem, text in PROBLEMS.items():
         help_text = f"find shortest paths {text}, by the variant that suits the graph"
@@ -289,7 +303,8 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
     command.description = (
         f"Find shortest paths {PROBLEMS[problem]}. Without --to, print a line 'vertex distance predecessor' for each "
         "vertex. If there is no path, the distance is 'inf'. If there is no predecessor, '-' is printed. With "
-        "--sources, and in apsp, each line begins with the source. With --sources, predecessors are not printed."
+        "--sources, and in apsp, each line begins with the source. With --sources, predecessors are not printed. "
+        f"{NUMBERS}"
     )
 
 
@@ -305,12 +320,13 @@ def add_matrix(command: argparse.ArgumentParser) -> None:
         "Write the distances from each source to each target: an array of shape (sources, targets) in NumPy's format, "
         "or the columns source, target and distance in Parquet. If there is no path, the distance is inf (2147483647 "
         "in int32). During the search, distances are written to the folder FILE.part. If the command is interrupted, "
-        "run the same command again to continue. One process at a time can write FILE."
+        f"run the same command again to continue. One process at a time can write FILE. {NUMBERS}"
     )
 
 
 def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: list[str]) -> None:
     command.set_defaults(act=run, algorithm=algorithm)
+    command.description = f"Run one variant. {NUMBERS}"
     command.add_argument("variant", choices=variants)
     command.add_argument("file", type=Path, help=GRAPH)
     command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
@@ -363,7 +379,9 @@ def target(args: argparse.Namespace) -> Path | None:
 
 
 def main() -> None:
-    logging.basicConfig(level=logging.WARNING, format="%(message)s")
+    handler = logging.StreamHandler()
+    handler.setFormatter(PrintableFormatter())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     with reported(sys.exit):
         driver.check_settings()
         args = parser(*sys.argv[1:2]).parse_args()

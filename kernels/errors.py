@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import operator
 import os
 import reprlib
@@ -36,8 +37,25 @@ ADVICE = {
 TOO_MANY_BLOCKS = "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
 
 
+def printable(text: str) -> str:
+    r"""Return the text with each unprintable character, such as a terminal's control character, as an escape: \x1b."""
+    if text.isprintable():
+        return text
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+
+
+class PrintableFormatter(logging.Formatter):
+    """Format a log record as its message, with unprintable characters as escapes. A traceback keeps its lines."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return printable(super().formatMessage(record))
+
+
 class InputError(ValueError):
-    """Invalid input. The message says what is wrong, where, and what to do."""
+    """Invalid input. The message says what is wrong, where, and what to do, in printable characters."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(printable(message))
 
 
 class NotEnoughMemory(RuntimeError):
@@ -81,6 +99,11 @@ def whole(value: Any, name: str) -> int:
 
 def explain(error: BaseException) -> str | None:
     """Return one line that explains an error and says what to do. Return None if the error is a bug in the program."""
+    said = _explain(error)
+    return said if said is None else printable(said)
+
+
+def _explain(error: BaseException) -> str | None:
     if isinstance(error, InputError | NotEnoughMemory | TimeLimit | WrongResult):
         return str(error)
     if isinstance(error, MemoryError):

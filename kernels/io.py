@@ -1,6 +1,6 @@
 """Read, write and convert graph files.
 
-Three forms of text, each plain or gzipped:
+Three forms of text, each plain or compressed by gzip, bzip2 or xz:
 
     DIMACS   "c" comments, one "p sp n m", then "a u v w" for each arc, vertices from 1
     SNAP     "#" comments, then "u v" for each arc: no weights, ids with gaps
@@ -8,7 +8,8 @@ Three forms of text, each plain or gzipped:
 
 `parse` converts DIMACS to text, and `generate.add` converts SNAP to text. `read_graph` reads DIMACS, text
 and packed graphs (kernels.graph). It also reads sparse arrays, by SciPy: .npz files of scipy.sparse.save_npz, and
-Matrix Market files (.mtx, .mtx.gz).
+Matrix Market files (.mtx, plain or compressed). SciPy reads "5km" as 5, so the lines of a Matrix Market file are
+checked first.
 
 In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
 the piece has only the usual characters. Otherwise the piece is read line by line: unusual but valid lines
@@ -16,16 +17,18 @@ are accepted, and if a line is wrong, the error names this line.
 
 Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
 bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. The last
-limit bounds comments and blank lines, also in a small gzip file whose text is very large.
+limit bounds comments and blank lines, also in a small compressed file whose text is very large.
 """
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import fcntl
 import gzip
 import hashlib
 import io
+import itertools
 import os
 import re
 import shutil
@@ -37,7 +40,7 @@ from array import array
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -47,10 +50,14 @@ from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
 from kernels.later import Later
 
 if TYPE_CHECKING:
+    import bz2
+    import lzma
+
     import scipy.io as scipy_io
     from scipy import sparse
 else:
     scipy_io, sparse = Later("scipy.io"), Later("scipy.sparse")
+    bz2, lzma = Later("bz2"), Later("lzma")  # some builds of Python lack them
 
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
@@ -59,8 +66,41 @@ PIECE = 1 << 22  # bytes of text read at once
 SPARE = 1 << 20  # bytes for comments, blank lines and the header of a file
 ARC_BYTES = 64  # bytes for each arc, in addition to SPARE; the longest lines in use take 40
 LINE = 1 << 16  # maximum bytes in a line
-GZIP = b"\x1f\x8b"  # the first bytes of a gzip file
 GET_AGAIN = "delete it and get it again"
+
+
+class Compression(NamedTuple):
+    """A compression of text files."""
+
+    name: str
+    start: bytes  # the first bytes of a compressed file
+    open: Callable[[IO[bytes]], Any]
+
+
+COMPRESSIONS = {  # by suffix
+    ".gz": Compression("gzip", b"\x1f\x8b", gzip.open),
+    ".bz2": Compression("bzip2", b"BZh", lambda file: bz2.open(file)),
+    ".xz": Compression("xz", b"\xfd7zXZ\0", lambda file: lzma.open(file)),
+}
+HEAD = 1000  # bytes that tell the format of a file
+# What a file is that is no graph file, by its first bytes, or by a word if it begins with "<".
+OTHER_FORMATS = {
+    b"PK\3\4": "a zip archive",
+    b"7z\xbc\xaf'\x1c": "a 7z archive",
+    b"(\xb5/\xfd": "a Zstandard file",
+    b"\1" + bytes(7): "a binary graph of Galois",
+    b"\2" + bytes(7): "a binary graph of Galois",
+    b"\x93NUMPY": "an array of numpy.save",
+    b"\x89HDF": "an HDF5 file",
+    b"PAR1": "a Parquet file",
+    codecs.BOM_UTF16_LE: "a text in UTF-16, not in UTF-8",
+    codecs.BOM_UTF16_BE: "a text in UTF-16, not in UTF-8",
+}
+MARKUP = {b"<graphml": "a GraphML file", b"<gexf": "a GEXF file", b"<svg": "an SVG picture"}
+READ_FORMATS = (
+    "unpack or convert it: graphs are read from text, DIMACS, SNAP and Matrix Market files, plain or compressed by "
+    "gzip, bzip2 or xz, and from .npz files"
+)
 
 Arcs = tuple[int, np.ndarray, np.ndarray, Any]  # vertices, tails, heads, and weights or None
 
@@ -209,10 +249,11 @@ class Counts:
             raise InputError(f"{self.graph} {' and '.join(wrong)}: {self.advice}")
 
 
-def is_gzip(path: StrPath) -> bool:
-    """Return whether a file begins like a gzip file."""
+def compression_of(path: StrPath) -> Compression | None:
+    """Return the compression of a file, by its first bytes; None for a plain file."""
     with open(path, "rb") as file:
-        return file.read(2) == GZIP
+        start = file.read(HEAD)
+    return next((one for one in COMPRESSIONS.values() if start.startswith(one.start)), None)
 
 
 def most_bytes(arcs: int) -> int:
@@ -220,24 +261,49 @@ def most_bytes(arcs: int) -> int:
     return SPARE + ARC_BYTES * arcs
 
 
-def unpacked(path: StrPath) -> Iterator[bytes]:
-    """Yield the text of a file, gzipped or not, in parts of up to PIECE bytes.
+class OtherFormat(InputError):
+    """A file is in a format that is not read. The message names the format, not the file."""
 
-    Raises InputError, without the file's name, for a broken gzip, an empty file and an HTML page.
+
+def unpacked(path: StrPath) -> Iterator[bytes]:
+    """Yield the text of a file, plain or compressed, in parts of up to PIECE bytes, without a byte order mark.
+
+    Raises InputError, without the file's name, for damaged compressed data, an empty file and an HTML page, and
+    OtherFormat for other files that are not text.
     """
+    compression = compression_of(path)
     with open(path, "rb") as file:
-        stream = gzip.GzipFile(fileobj=file) if file.peek(2).startswith(GZIP) else file
+        stream = compression.open(file) if compression else file
         try:
-            part = stream.read(PIECE)
-            if not part:
-                raise InputError("an empty file")
-            if part[:1000].lstrip().startswith(b"<"):
-                raise InputError("an HTML page instead of data")
-            while part:
+            _check_head(head := stream.peek(HEAD))
+            if head.startswith(codecs.BOM_UTF8):
+                stream.read(len(codecs.BOM_UTF8))
+            while part := stream.read(PIECE):
                 yield part
-                part = stream.read(PIECE)
-        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-            raise InputError(f"a truncated or corrupted gzip file ({error})") from None
+        except InputError:
+            raise
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if not compression or getattr(error, "errno", None):
+                raise
+            raise InputError(f"a truncated or corrupted {compression.name} file ({error})") from None
+
+
+def _check_head(head: bytes) -> None:
+    """Raise InputError if these first bytes are not those of a text file with data."""
+    if not head:
+        raise InputError("an empty file")
+    kind = next((kind for start, kind in OTHER_FORMATS.items() if head.startswith(start)), "")
+    if head[257:262] == b"ustar":
+        kind = "a tar archive"
+    elif not kind and 0 in head[:16]:
+        kind = "a binary file"
+    elif head.removeprefix(codecs.BOM_UTF8).lstrip().startswith(b"<"):
+        words = head[:HEAD].lower()
+        if b"<html" in words or b"<!doctype html" in words:
+            raise InputError("an HTML page instead of data")
+        kind = next((kind for word, kind in MARKUP.items() if word in words), "an XML file")
+    if kind:
+        raise OtherFormat(f"this looks like {kind}")
 
 
 def contents(path: StrPath) -> Iterator[bytes]:
@@ -246,6 +312,8 @@ def contents(path: StrPath) -> Iterator[bytes]:
         yield from unpacked(path)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except OtherFormat as error:
+        raise InputError(f"{path}: {error}: {READ_FORMATS}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}: {GET_AGAIN}") from None
 
@@ -304,7 +372,7 @@ def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
     Parameters
     ----------
     path : path
-        The file, plain or gzipped.
+        The file, plain or compressed by gzip, bzip2 or xz.
     expected : Counts, optional
         The numbers of vertices and arcs that the file must have.
 
@@ -333,7 +401,7 @@ def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
     Parameters
     ----------
     path : path
-        The file, plain or gzipped.
+        The file, plain or compressed by gzip, bzip2 or xz.
     expected : Counts, optional
         The numbers of vertices and arcs that the file must have.
 
@@ -579,8 +647,8 @@ def _quoted(line: bytes) -> str:
 
 def write_text(path: StrPath, vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> None:
     """Write a graph in text form; tails, heads and weights are integers, (m,), with vertices from 0."""
-    if Path(path).suffix == ".gz":
-        raise InputError(f"{path}: the text form is written plain: choose a name without .gz")
+    if (suffix := Path(path).suffix).lower() in COMPRESSIONS:
+        raise InputError(f"{path}: the text form is written plain: choose a name without {suffix}")
     with atomic(path) as file:
         file.write(b"%d %d\n" % (vertices, len(tails)))
         for start in range(0, len(tails), CHUNK):
@@ -600,7 +668,7 @@ def read_graph(path: StrPath) -> Graph:
     ----------
     path : path
         A regular file: a packed graph, a graph in text or DIMACS form, or a sparse array of whole weights, written by
-        scipy.sparse.save_npz or in Matrix Market form.
+        scipy.sparse.save_npz or in Matrix Market form. Text may be compressed by gzip, bzip2 or xz.
 
     Returns
     -------
@@ -626,7 +694,7 @@ def read_graph(path: StrPath) -> Graph:
     name = graph_name(path)
     if is_array(path):
         return _whole(path, read_array(path), name)
-    if path.suffix == ".npz":
+    if path.suffix.lower() == ".npz":
         graph = Graph.load(path)
         return dataclasses.replace(graph, meta={"name": name, **graph.meta})
     first = next(contents(path))[:100].lstrip()[:1]
@@ -634,20 +702,28 @@ def read_graph(path: StrPath) -> Graph:
         return Graph.from_arcs(*read_dimacs(path), meta={"name": name})
     if first == b"#":
         raise InputError(f"{path}: this is a SNAP file: python -m kernels add {path} --to OUT")
+    if first == b"%":
+        raise InputError(f"{path}: this is a Matrix Market file: give it a name that ends in .mtx")
     return Graph.from_arcs(*read_text(path), meta={"name": name, "sha256": sha256(path)})
 
 
 def graph_name(path: StrPath) -> str:
-    """Return the name of a file's graph: the file's name without folder and suffix."""
-    return Path(Path(path).name.removesuffix(".gz")).stem
+    """Return the name of a file's graph: the file's name without folder and suffixes (.txt, .txt.gz)."""
+    return _uncompressed(path).stem
+
+
+def _uncompressed(path: StrPath) -> Path:
+    """Return the path without the suffix of a compression."""
+    path = Path(path)
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSIONS else path
 
 
 def is_array(path: StrPath) -> bool:
     """Return whether `read_array` can read a file. The suffix decides; for an .npz file, its members decide."""
     path = Path(path)
-    if path.name.removesuffix(".gz").endswith(".mtx"):
+    if _uncompressed(path).suffix.lower() == ".mtx":
         return True
-    if path.suffix != ".npz":
+    if path.suffix.lower() != ".npz":
         return False
     try:
         with zipfile.ZipFile(path) as file:
@@ -671,7 +747,7 @@ def read_array(path: StrPath) -> Any:
         If the file is damaged, is not a square array of real numbers, or does not fit in memory.
     """
     _check_regular(Path(path))
-    if Path(path).suffix == ".npz":
+    if Path(path).suffix.lower() == ".npz":
         what = "an array of scipy.sparse.save_npz"
         with read_packed(path, what, "write it again by scipy.sparse.save_npz"):
             array: Any = sparse.load_npz(path)
@@ -686,18 +762,105 @@ def read_array(path: StrPath) -> Any:
     return array
 
 
+_WHOLE = rb"-?[0-9]++"
+_REAL = rb"-?(?:(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eEdD][+-]?[0-9]++)?+|(?i:inf(?:inity)?|nan))"
+_WHOLE_ENTRY = [_WHOLE], "'ROW COLUMN VALUE', three whole numbers"
+_REAL_ENTRY = [_REAL], "'ROW COLUMN VALUE', two whole numbers and a number such as 1.5, 15e-1 or 1.5D+00"
+MARKET_VALUES = {  # by the banner's field: the values of an entry, and the form of its line for a message
+    "pattern": ([], "'ROW COLUMN', two whole numbers"),
+    "integer": _WHOLE_ENTRY,
+    "unsigned-integer": _WHOLE_ENTRY,
+    "real": _REAL_ENTRY,
+    "double": _REAL_ENTRY,
+    "complex": ([_REAL, _REAL], "'ROW COLUMN REAL IMAGINARY', two whole numbers and two numbers"),
+}
+MARKET_HEADER = re.compile(rb"(?:[ \t]*+(?:%[^\n]*+)?\r?\n)*+[^\n]++\n?")  # comments, and the line with the counts
+FORTRAN = bytes.maketrans(b"dD", b"ee")  # the exponents of Fortran, as C writes them
+
+
+class _MarketText:
+    """The text of a Matrix Market file, for scipy.io.mmread. SciPy reads a number's valid beginning and drops the rest.
+
+    So `entries` checks each line. The lines keep their numbers, which SciPy's errors name.
+    """
+
+    def __init__(self, path: StrPath) -> None:
+        self.path, self._pieces = path, _pieces(path)
+        text, found = b"", None
+        while not found and len(text) <= SPARE and (piece := next(self._pieces, b"")):
+            text += piece
+            found = MARKET_HEADER.match(text)
+        if not found and len(text) > SPARE:
+            raise InputError(f"{path}: more than {SPARE:,} bytes before its entries: {GET_AGAIN}")
+        end = found.end() if found else len(text)
+        self.header, self._rest = text[:end], text[end:]
+        self._text: Iterator[bytes] = iter(())
+
+    def entries(self, field: str, count: int) -> _MarketText:
+        """Return this text for mmread; reading it raises InputError at a line that is not wholly an entry."""
+        self._text = self._checked(field, count)
+        return self
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next part, of any size; an empty one at the end."""
+        return next(self._text, b"")
+
+    def _checked(self, field: str, count: int) -> Iterator[bytes]:
+        """Yield the header and the lines of the entries, with exponents as C writes them."""
+        yield self.header
+        lines = self.header.count(b"\n")
+        values, form = MARKET_VALUES[field]
+        entry = rb"[ \t]*+(?:" + rb"[ \t]++".join([rb"[0-9]++"] * 2 + values) + rb")?+[ \t\r]*+\n"
+        entries = re.compile(rb"(?:" + entry + rb")*+")
+        size = 0
+        for piece in filter(None, itertools.chain([self._rest], self._pieces)):
+            text = piece if piece.endswith(b"\n") else piece + b"\n"
+            size += len(text)
+            if size > most_bytes(count):
+                what = f"more than {most_bytes(count):,} bytes, too many for the {count:,} entries of its header"
+                raise InputError(f"{self.path}: {what}: {GET_AGAIN}")
+            if not (_is_plain(text, 2 + len(values), _REAL in values) or entries.fullmatch(text)):
+                place = entries.match(text).end()  # type: ignore[union-attr]  # matches at least nothing
+                line = text[place : text.index(b"\n", place)]
+                raise self._wrong(lines + text.count(b"\n", 0, place) + 1, line, f"expected {form}")
+            lines += text.count(b"\n")
+            if len(text) > LINE and text is not piece:  # `_pieces` has stopped in this line
+                raise self._wrong(lines, text, f"more than {LINE:,} bytes in a line")
+            yield text.translate(FORTRAN) if b"D" in text or b"d" in text else text
+
+    def _wrong(self, number: int, line: bytes, wrong: str) -> InputError:
+        return InputError(f"{self.path}, line {number}: {_quoted(line)}: {wrong}")
+
+
+def _is_plain(text: bytes, fields: int, real: bool) -> bool:
+    """Return whether each line has this many unsigned numbers, with one blank between them and without exponents.
+
+    If `real`, the last one may have a decimal point between digits. This takes a third of a regular expression's time.
+    """
+    characters = np.frombuffer(text, np.uint8)
+    marks = np.flatnonzero(characters < ord("0"))  # the blanks, points and line ends among digits
+    if characters.max() > ord("9") or np.diff(marks, prepend=-1).min() < 2:
+        return False
+    found = characters[marks]
+    points = found == ord(".")
+    if points.any():
+        if not real or (found[1:][points[:-1]] != ord("\n")).any():
+            return False
+        found = found[~points]
+    line = np.frombuffer(b" " * (fields - 1) + b"\n", np.uint8)
+    return len(found) % fields == 0 and bool((found.reshape(-1, fields) == line).all())
+
+
 def _read_matrix_market(path: StrPath) -> Any:
+    text = _MarketText(path)
     try:
-        with open(path, "rb"):  # SciPy's error would not say why the file cannot be read
-            rows, _, entries, layout, _, symmetry = scipy_io.mminfo(path)
+        rows, _, entries, layout, field, symmetry = scipy_io.mminfo(io.BytesIO(text.header))
         if layout == "coordinate":
             memory.require_graph(rows, entries * (1 if symmetry == "general" else 2), f"{path}: a graph")
-            return scipy_io.mmread(path, spmatrix=False)
+            return scipy_io.mmread(text.entries(field, entries), spmatrix=False)  # type: ignore[call-overload]
     except InputError:
         raise
-    except (ValueError, OverflowError, EOFError, OSError, zlib.error) as error:
-        if isinstance(error, OSError) and error.errno:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, OverflowError) as error:
         raise InputError(f"{path}: not a Matrix Market file ({error}): {GET_AGAIN}") from None
     raise InputError(f"{path}: a Matrix Market file of all entries: write the arcs alone, as 'coordinate'")
 

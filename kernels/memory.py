@@ -19,7 +19,7 @@ ADVICE = "take a smaller graph, or a machine with more"
 def host_memory() -> int:
     """Return the memory that this process may use, in bytes: the machine's, or a control group's limit if lower."""
     limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
-    for line in MEMBERSHIP.read_text().splitlines() if MEMBERSHIP.exists() else []:
+    for line in MEMBERSHIP.read_text(encoding="utf-8").splitlines() if MEMBERSHIP.exists() else []:
         _, controllers, group = line.split(":", 2)
         if not controllers:
             top, name = GROUPS, "memory.max"
@@ -30,7 +30,7 @@ def host_memory() -> int:
         # The limits of the enclosing groups hold too. In a container, only the file of the top group may exist.
         own = top / group.lstrip("/")
         for file in (folder / name for folder in (own, *own.parents)):
-            limit = file.read_text().strip() if file.is_file() else "max"
+            limit = file.read_text(encoding="utf-8").strip() if file.is_file() else "max"
             if limit != "max":
                 limits.append(int(limit))
     return min(limits)

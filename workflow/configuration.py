@@ -26,7 +26,7 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
         "number": lambda _, value: type(value) in (int, float) and math.isfinite(value),
     }
 )
-_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.load(SCHEMA.read_text(), _LOADER))
+_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.load(SCHEMA.read_bytes(), _LOADER))
 
 
 def check(config: dict) -> None:

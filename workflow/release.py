@@ -23,16 +23,16 @@ UPDATE = "run snakemake --cores 1 readme"
 
 def check_version() -> None:
     """Compare version and date of pyproject.toml, the citation files and the changelog."""
-    version = tomllib.loads(Path("pyproject.toml").read_text())["project"]["version"]
-    citation = yaml.safe_load(Path("CITATION.cff").read_text())
-    zenodo, codemeta = (json.loads(Path(name).read_text()) for name in (".zenodo.json", "codemeta.json"))
+    version = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    citation = yaml.safe_load(Path("CITATION.cff").read_bytes())
+    zenodo, codemeta = (json.loads(Path(name).read_bytes()) for name in (".zenodo.json", "codemeta.json"))
     for name, found in (("CITATION.cff", citation), (".zenodo.json", zenodo), ("codemeta.json", codemeta)):
         if found["version"] != version:
             raise InputError(f"{name}: version {found['version']}, pyproject.toml has {version}: correct one of them")
     released, published = str(citation["date-released"]), codemeta["datePublished"]
     if published != released:
         raise InputError(f"codemeta.json: date {published}, CITATION.cff has {released}: correct one of them")
-    found = re.search("^## .*", Path("CHANGELOG.md").read_text(), re.MULTILINE)
+    found = re.search("^## .*", Path("CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     head, expected = found[0] if found else "no version", f"## {version} ({released})"
     if head != expected:
         raise InputError(
@@ -55,7 +55,7 @@ def write_sums() -> None:
 
 def check_sums() -> None:
     """Compare the archives with their checksums."""
-    lines = {*SUMS.read_text().splitlines()} ^ {*sums().splitlines()}
+    lines = {*SUMS.read_text(encoding="utf-8").splitlines()} ^ {*sums().splitlines()}
     if changed := sorted(line.partition("  ")[2] for line in lines):
         raise InputError(
             f"{ARCHIVES / changed[0]}: not as in {SUMS}: restore it, or, if the archive was meant to change, {UPDATE}"
@@ -64,9 +64,9 @@ def check_sums() -> None:
 
 def check_documents() -> None:
     """Compare the generated parts of the documents with the archives."""
-    config = yaml.safe_load(Path("config.yaml").read_text())
+    config = yaml.safe_load(Path("config.yaml").read_bytes())
     for name, text in readme.filled(readme.generated(measurements.archives(config), config), Path()).items():
-        if text != Path(name).read_text():
+        if text != Path(name).read_text(encoding="utf-8"):
             raise InputError(f"{name}: its generated parts are not those of the archives: {UPDATE}")
 
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NoReturn
 
-from kernels.errors import InputError, reported
+from kernels.errors import InputError, PrintableFormatter, reported
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def logged(log: Sequence[str] = ()) -> Iterator[None]:
         with reported(_end):
             for file in log:
                 Path(file).parent.mkdir(parents=True, exist_ok=True)
-                _log_to(logging.StreamHandler(), logging.FileHandler(file, mode="w"))
+                _log_to(logging.StreamHandler(), logging.FileHandler(file, mode="w", encoding="utf-8"))
             yield
     except Exception:
         logging.exception("this is a defect of the program, not of its input:")
@@ -55,6 +55,8 @@ def _end(message: str) -> NoReturn:
 
 
 def _log_to(*handlers: logging.Handler) -> None:
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=handlers, force=True)
+    for handler in handlers:
+        handler.setFormatter(PrintableFormatter())
+    logging.basicConfig(level=logging.INFO, handlers=handlers, force=True)
     for chatty in ("numba", "fontTools"):  # every allocation on the card, every glyph of a PDF
         logging.getLogger(chatty).setLevel(logging.WARNING)

@@ -215,7 +215,7 @@ def settings() -> dict[str, str]:
     begins = "NUMBA_", "CUDA_HOME", "CUDA_PATH"
     found = {name: value for name, value in os.environ.items() if name.startswith(begins)}
     with contextlib.suppress(OSError, UnicodeError):
-        found["file"] = SETTINGS.read_text()
+        found["file"] = SETTINGS.read_text(encoding="utf-8")
     return found
 
 

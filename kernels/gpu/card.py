@@ -99,7 +99,7 @@ def allocating(size: int) -> Iterator[None]:
 def cpu_name() -> str:
     """Return the name of the processor."""
     try:
-        with open("/proc/cpuinfo") as file:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
             return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
     except (OSError, StopIteration):
         return platform.processor() or platform.machine()

@@ -26,7 +26,7 @@ def check_settings() -> None:
     except ImportError:  # numba then ignores the file
         return
     try:
-        with SETTINGS.open() as file:
+        with SETTINGS.open(encoding="locale") as file:
             found = yaml.safe_load(file) or {}
     except (UnicodeDecodeError, yaml.YAMLError) as error:
         said = " ".join(str(error).split())

@@ -14,6 +14,7 @@ The pieces are beside the file that FILE leads to if FILE is a link. One process
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import io as memory_io
 import logging
@@ -28,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from kernels import io, lock
-from kernels.errors import InputError, StrPath, naming
+from kernels.errors import InputError, StrPath, naming, printable
 from kernels.harness import heartbeat
 from kernels.library.solver import Solver
 
@@ -44,7 +45,7 @@ LINE = re.compile(r"(\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 def read_vertices(path: StrPath) -> np.ndarray:
     """Read whole numbers, separated by white space, from a text file; raise InputError for anything else."""
-    words = Path(path).read_bytes().split()
+    words = Path(path).read_bytes().removeprefix(codecs.BOM_UTF8).split()
     for word in words:
         if not re.fullmatch(rb"[+-]?\d{1,18}", word):
             said = reprlib.repr(word.decode(errors="replace"))
@@ -56,7 +57,7 @@ class Progress:
     """The text of the progress message: for the log (harness.Heartbeat logs it repeatedly) and for the terminal."""
 
     def __init__(self, name: str, done: int, total: int) -> None:
-        self.name, self.done, self.total = name, done, total
+        self.name, self.done, self.total = printable(name), done, total
 
     def __str__(self) -> str:
         filled = 20 * self.done // max(1, self.total)

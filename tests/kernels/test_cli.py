@@ -30,6 +30,7 @@ from tests.support.limits import files_of_at_most
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 CPU = [key.split("/") for key, variant in VARIANTS.items() if not variant.on_gpu]
 
 
@@ -276,6 +277,45 @@ def test_ctrl_c_while_modules_are_imported(folder, words):
     environment = {**os.environ, "PYTHONPATH": f"{folder}:{ROOT}"}
     ran = subprocess.run([sys.executable, "-m", "kernels", *words], env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "")
+
+
+ESCAPES, SHOWN = "a\x1b[31m\u202e\n", r"a\x1b[31m\u202e\n"
+
+
+def test_unprintable_characters_of_names_are_shown_as_escapes(kernels):
+    Graph.from_arcs(2, [0], [1], [5], meta={"name": ESCAPES}).save("graph.npz")
+    _, said, end = kernels("bellman_ford", "cpu", "graph.npz", "--validate", "--output", "write", "--to", ESCAPES)
+    assert end is None
+    assert re.fullmatch(
+        r"bellman_ford/cpu on NAME: \S+ s\n.* NAME: 1 row .*\nwrote NAME\n", said.replace(SHOWN, "NAME")
+    )
+    assert kernels("sssp", f"no{ESCAPES}")[2].startswith(f"error: no{SHOWN}: ")
+    assert kernels("sssp", "graph.npz", "--source", "9")[2].startswith(f"error: source 9 is not a vertex of {SHOWN}: ")
+    assert kernels("sssp", "graph.npz", "--to", f"{ESCAPES}/b/c")[2].startswith(f"error: {SHOWN}/b")
+    assert kernels("sssp", "graph.npz", ESCAPES)[1].endswith(f"unrecognized arguments: {SHOWN}\n")
+
+
+@pytest.mark.parametrize("name", ["sssp", "apsp", "matrix", "bellman_ford", "floyd_warshall"])
+def test_help_says_from_what_vertices_are_numbered(kernels, name):
+    out, _, _ = kernels(name, "--help")
+    said = " ".join(out.split())
+    assert "Sources, targets and the output number the vertices from 0." in said
+    assert "(.gr) and Matrix Market (.mtx) files number them from 1: their vertex 1 is vertex 0 here." in said
+
+
+def test_names_outside_ascii_in_the_c_locale():
+    Path("straße.txt").write_bytes(SAMPLE.read_bytes())
+    Path("süd.txt").write_text("0 1", encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **C_LOCALE}
+    for words in (
+        ("sssp", "straße.txt", "--to", "ö.npz"),
+        ("matrix", "straße.txt", "--sources", "süd.txt", "--to", "ö.npy"),
+        ("bellman_ford", "cpu", "straße.txt", "--output", "write", "--to", "ö.txt"),
+    ):
+        subprocess.run([sys.executable, "-m", "kernels", *words], env=environment, check=True)
+        assert Path(words[-1]).exists()
+    program = "import kernels; print(kernels.__version__)"
+    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
 
 
 def test_a_defect_has_its_traceback(kernels, monkeypatch):
@@ -831,6 +871,12 @@ def test_an_interrupted_matrix_of_something_else_is_kept(interrupted, kernels, l
     ):
         assert kernels("matrix", *words, "--to", "found.npy")[2].startswith(said)
     assert kernels(*MATRIX, "found.npy", "--targets", "targets.txt")[2] is None
+
+
+def test_a_byte_order_mark_before_the_vertices(kernels):
+    Path("sources.txt").write_bytes(b"\xef\xbb\xbf0 12")
+    assert kernels(*MATRIX, "found.npy")[2] is None
+    assert np.load("found.npy").shape == (2, 13)
 
 
 @pytest.mark.parametrize(

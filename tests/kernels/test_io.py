@@ -1,10 +1,14 @@
 """The readers of graph files, their refusals, and the tools that write the text form."""
 
+import bz2
 import functools
 import gzip
 import hashlib
+import io as memory_io
+import lzma
 import pickle
 import re
+import tarfile
 import tracemalloc
 
 import numpy as np
@@ -50,9 +54,17 @@ TEXT = """\
 """
 TEXT_ARCS = (3, [0, 2, 0, 1], [1, 0, 1, 1], [5, 100, 2, 9])
 
+ARRAY = sparse.coo_array(([4, 2, 1, 3], ([0, 0, 1, 3], [1, 3, 2, 0])), shape=(4, 4))
+
+MARKET = "%%MatrixMarket matrix coordinate {}\n% a comment\n3 3 2\n"
+
 
 def zipped(content):
     return gzip.compress(content.encode(), mtime=0)
+
+
+COMPRESS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
+BOM = b"\xef\xbb\xbf"
 
 
 @pytest.fixture
@@ -121,6 +133,62 @@ FORMS = {
 )
 def test_a_file_is_read(put, form, arcs, content):
     assert lists(FORMS[form][0](put(content))) == arcs
+
+
+@pytest.mark.parametrize("compress", [bytes, *COMPRESS.values()])
+@pytest.mark.parametrize("start", [b"", BOM])
+def test_each_compression_is_read_with_and_without_a_byte_order_mark(put, compress, start):
+    for form, content, arcs in (
+        ("dimacs", DIMACS, DIMACS_ARCS),
+        ("snap", SNAP, SNAP_ARCS),
+        ("text", TEXT, TEXT_ARCS),
+    ):
+        assert lists(FORMS[form][0](put(compress(start + content.encode())))) == arcs
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".BZ2", ".xz", ".XZ"])
+def test_suffixes_may_be_in_upper_case(put, tmp_path, suffix):
+    compress = COMPRESS.get(suffix.lower(), bytes)
+    market = MARKET.format("integer general") + "1 2 5\n3 1 0\n"
+    for name, content in (("Some.GR", DIMACS), ("Some.TXT", TEXT), ("Some.MTX", market)):
+        graph = io.read_graph(put(compress(content.encode()), name + suffix))
+        assert (graph.name, graph.arcs) == ("Some", {DIMACS: 5, TEXT: 4, market: 2}[content])
+    with pytest.raises(InputError, match=r"written plain: choose a name without \.XZ"):
+        io.write_text(tmp_path / "out.txt.XZ", 1, *[np.zeros(0, int)] * 3)
+
+
+@pytest.mark.parametrize("array", [ARRAY, None])
+def test_a_packed_file_with_a_suffix_in_upper_case(tmp_path, array):
+    path = tmp_path / "some.npz"
+    sparse.save_npz(path, array) if array is not None else Graph.from_arcs(4, *[[0] * 4] * 3).save(path)
+    assert io.read_graph(path.rename(tmp_path / "Some.NPZ")).arcs == 4
+
+
+def tar():
+    archive = memory_io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w:gz") as file:
+        file.addfile(tarfile.TarInfo("graph.gr"))
+    return archive.getvalue()
+
+
+OTHER_FORMATS = {
+    "a zip archive": b"PK\3\4\x14\0",
+    "a tar archive": tar(),
+    "a binary graph of Galois": bytes([1, *[0] * 7, 8, *[0] * 7, 3]),
+    "a binary file": gzip.compress(gzip.compress(b"p sp")),
+    "an array of numpy.save": b"\x93NUMPY\1\0",
+    "a GraphML file": b"<?xml version='1.0'?>\n<graphml>",
+    "a GEXF file": BOM + b"<gexf>",
+    "an XML file": b"<osm/>",
+    "a text in UTF-16, not in UTF-8": DIMACS.encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_FORMATS)
+def test_another_format_is_named(put, kind):
+    for name in ("graph.gr", "graph.mtx"):
+        with pytest.raises(InputError, match=rf"{name}: this looks like {kind}: .* graphs are read from text, DIMACS"):
+            io.read_graph(put(OTHER_FORMATS[kind], name))
 
 
 def test_both_passes_read_the_same(put, monkeypatch):
@@ -226,8 +294,15 @@ def test_a_wrong_file_is_refused(put, form, content, reason):
         (zipped(DIMACS)[:-8] + b"12345678", "a truncated or corrupted gzip file"),
         (zipped(DIMACS)[:20] + b"damage", "a truncated or corrupted gzip file"),
         (zipped(DIMACS) + b"more", "a truncated or corrupted gzip file"),
+        (bz2.compress(DIMACS.encode())[:-9], "a truncated or corrupted bzip2 file"),
+        (bz2.compress(DIMACS.encode())[:20] + b"damage" * 99, "a truncated or corrupted bzip2 file"),
+        (lzma.compress(DIMACS.encode())[:-9], "a truncated or corrupted xz file"),
+        (lzma.compress(DIMACS.encode())[:20] + b"damage" * 99, "a truncated or corrupted xz file"),
     ],
-    ids=["empty", "zipped nothing", "page", "zipped page", "short", "stub", "checksum", "damage", "more"],
+    ids=[
+        *("empty", "zipped nothing", "page", "zipped page", "short", "stub", "checksum", "damage", "more"),
+        *("short bzip2", "damaged bzip2", "short xz", "damaged xz"),
+    ],
 )
 def test_damaged_files(put, read, content, reason):
     with pytest.raises(InputError, match=rf"graph\.gz: {reason}.*: delete it and get it again"):
@@ -316,12 +391,22 @@ def test_a_line_is_counted_over_pieces(put, monkeypatch):
     assert len(io.read_dimacs(put("\n".join([*lines, "a 1 2 3", "a 1 2 3"])))[1]) == 4003
 
 
-def test_a_small_file_that_inflates_to_much_is_refused_at_once(put):
-    """Less than a MB becomes 300 MB of comments."""
-    path = put(gzip.compress(b"c a comment as long as others\n" * 10**5) * 100)
+@pytest.mark.parametrize("compress", COMPRESS.values())
+@pytest.mark.parametrize(
+    ("name", "line", "reason"),
+    [
+        ("bomb.gr", b"c a comment as long as others\n", "and only 0 arcs: the most is 1,048,576 bytes"),
+        ("comments.mtx", b"% a comment as long as others\n", "more than 1,048,576 bytes before its entries"),
+        ("blanks.mtx", b" " * 29 + b"\n", "more than 1,048,704 bytes, too many for the 2 entries of its header"),
+    ],
+)
+def test_a_small_file_that_inflates_to_much_is_refused_at_once(put, compress, name, line, reason):
+    """Less than a MB becomes 300 MB of comments or blanks."""
+    market = (MARKET.format("pattern general") + "1 2\n3 1\n").encode() if name == "blanks.mtx" else b""
+    path = put(compress(market) + compress(line * 10**5) * 100, name)
     tracemalloc.start()
-    with pytest.raises(InputError, match="bytes up to here, and only 0 arcs: the most is 1,048,576 bytes"):
-        io.read_dimacs(path)
+    with pytest.raises(InputError, match=f"{name}.*{reason}"):
+        io.read_graph(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 30 << 20
@@ -528,9 +613,6 @@ def test_read_graph_of_dimacs(put, content):
         np.testing.assert_array_equal(getattr(graph, name), getattr(expected, name))
 
 
-ARRAY = sparse.coo_array(([4, 2, 1, 3], ([0, 0, 1, 3], [1, 3, 2, 0])), shape=(4, 4))
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.int32, np.int64])
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "dia", "bsr"])
 def test_read_graph_of_scipys_npz(tmp_path, form, dtype):
@@ -542,9 +624,6 @@ def test_read_graph_of_scipys_npz(tmp_path, form, dtype):
     assert (graph.name, graph.vertices, graph.arcs) == ("some", 4, 4)
     np.testing.assert_array_equal(graph.to_scipy().toarray(), ARRAY.toarray())
     np.testing.assert_array_equal(inputs.as_graph(tmp_path / "some.npz").to_scipy().toarray(), ARRAY.toarray())
-
-
-MARKET = "%%MatrixMarket matrix coordinate {}\n% a comment\n3 3 2\n"
 
 
 @pytest.mark.parametrize(
@@ -565,10 +644,68 @@ def test_read_graph_of_matrix_market(put, kind, entries, arcs):
 
 
 @pytest.mark.parametrize(
+    ("field", "entry", "value"),
+    [
+        *(("real", f"1 2 {value}", 150) for value in ("1.5D+02", "1.5d2", "1.5e2", "150.", "15E1")),
+        ("double", "1 2 .5d0", 0.5),
+        ("real", "1\t2  -2 \r", -2),
+        ("integer", "1 2 -2", -2),
+        ("pattern", " 1 2 ", 1),
+    ],
+)
+def test_a_number_of_matrix_market(put, field, entry, value):
+    content = f"%%MatrixMarket matrix coordinate {field} general\n3 3 1\n\n{entry}"
+    for end in ("", "\n", "\n\n"):
+        assert io.read_array(put(content + end, "some.mtx")).data.tolist() == [value]
+
+
+@pytest.mark.parametrize("suffix", ["", *COMPRESS])
+@pytest.mark.parametrize(
+    ("field", "entries"),
+    [
+        ("real", ["1 2 1,5", "1 2 1_000", "1 2 5km", "1 2 0x10", "1 2 1.5+02", "1 2 1D", "1 2 5 7", "1 2", "1 2.5"]),
+        (
+            "real",
+            [
+                "1 2 +5",
+                "% 1 2 5",
+                "1.5 2 5",
+                "1 2 1.5.2",
+                "1 2 .",
+                "1 2. 5",
+                "1 2 \u0663",
+                "1 2 5" + " " * (1 << 17) + "km",
+            ],
+        ),
+        ("integer", ["1 2 1e3", "1 2 5.7", "1 2 5.0", "1 2 1_000", "1 2 5 7", "1-2 5"]),
+        ("pattern", ["1 2 5", "1"]),
+    ],
+)
+def test_a_wrong_entry_of_matrix_market_is_named_by_its_line(put, suffix, field, entries):
+    right = {"real": "1 2 5.5", "integer": "1 2 5", "pattern": "1 2"}[field]
+    for wrong in entries:
+        content = f"%%MatrixMarket matrix coordinate {field} general\n% c\n3 3 4\n{right}\n\n{wrong}\n{right}\n"
+        path = put(COMPRESS.get(suffix, bytes)(content.encode()), f"some.mtx{suffix}")
+        with pytest.raises(InputError, match=rf"some\.mtx{suffix}, line 6: '{re.escape(wrong[:8])}?.*: expected 'ROW"):
+            io.read_graph(path)
+
+
+def test_a_wrong_entry_far_into_a_file_of_matrix_market(put, monkeypatch):
+    short_pieces(monkeypatch, SPARE=1 << 20)
+    entries = ["1 2 1.25", "3 1 2.5D0", ""] * 2000
+    content = "%%MatrixMarket matrix coordinate real general\n3 3 4000\n" + "\n".join(entries)
+    assert io.read_array(put(content, "some.mtx")).data.tolist() == [1.25, 2.5] * 2000
+    with pytest.raises(InputError, match=r"line 6003: '1 2 5km': expected"):
+        io.read_array(put(content + "\n1 2 5km\n" + content, "some.mtx"))
+    with pytest.raises(InputError, match=r"line 6003: ' *'\.\.\.' *': more than 1,024 bytes in a line"):
+        io.read_array(put(content + "\n" + " " * 100_000 + "km\n", "some.mtx"))
+
+
+@pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("", r"not a Matrix Market file \(Line 1: .*\): delete it and get it again"),
-        (b"\x00\xff", r"not a Matrix Market file \(.*\): delete it and get it again"),
+        ("", "an empty file: delete it and get it again"),
+        ("1 2 5\n", r"not a Matrix Market file \(Line 1: .*\): delete it and get it again"),
         (MARKET.format("real general") + "1 2 5\n", r"not a Matrix Market file \(Truncated file.*\): delete it "),
         (MARKET.format("real general") + "1 2 5\n1 4 5\n", r"not a Matrix Market file \(Line 5: .*\): delete it "),
         ("%%MatrixMarket matrix array real general\n1 1\n1\n", "a Matrix Market file of all entries: write the arcs "),
@@ -591,8 +728,8 @@ def test_an_array_that_is_no_graph(put, content, said):
 def test_an_array_that_cannot_be_read(put, tmp_path):
     with pytest.raises(InputError, match=r"none\.mtx: cannot be read: No such file or directory"):
         io.read_graph(tmp_path / "none.mtx")
-    with pytest.raises(InputError, match=r"text\.mtx\.gz: not a Matrix Market file \(Not a gzipped file"):
-        io.read_graph(put(MARKET, "text.mtx.gz"))
+    with pytest.raises(InputError, match=r"text\.txt: this is a Matrix Market file: give it a name that ends in \.mtx"):
+        io.read_graph(put(MARKET, "text.txt"))
 
 
 def test_a_damaged_array_of_scipy_is_refused_or_unchanged(tmp_path):

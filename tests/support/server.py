@@ -48,11 +48,11 @@ def status(code, body=b"sorry"):
     return whole(body, code=code)
 
 
-def whole(body, *, code=200, length=None, sent=None, stalls=False, **headers):
+def whole(body, *, code=200, reason=None, length=None, sent=None, stalls=False, **headers):
     """Answer with the body; or claim a Content-Length of `length`, send only `sent` bytes, and stall."""
 
     def answer(handler):
-        handler.send_response(code)
+        handler.send_response(code, reason)
         handler.send_header("Content-Length", len(body) if length is None else length)
         for name, value in headers.items():
             handler.send_header(name.replace("_", "-"), value)

@@ -44,6 +44,7 @@ ROOT = Path(__file__).parents[2]
         (MemoryError(), "not enough memory .*: take a smaller graph, or a machine with more"),
         (MemoryError("Unable to allocate 9 TiB"), r"not enough memory \(Unable to allocate 9 TiB\)"),
         (InputError("graph.txt: no header"), "graph.txt: no header"),
+        (InputError("Zürich\x1b[31m\x9b\r"), r"Zürich\\x1b\[31m\\x9b\\r$"),
         (TimeLimit(5), "stopped after its limit of 5 s"),
         (WrongResult("vertex 3"), "vertex 3"),
     ],
@@ -73,6 +74,14 @@ def test_a_machines_error_ends_a_step_with_a_line(tmp_path):
     assert failed.returncode == 1
     assert failed.stderr == "error: there: Permission denied: change its permissions, or choose another path\n"
     assert (tmp_path / "deep/log").read_text() == failed.stderr
+
+
+def test_unprintable_characters_are_logged_as_escapes(tmp_path):
+    ended = ran(
+        "import logging; logging.info('to %s', 'a\\x1b[31m\\udcff'); raise OSError(2, 'No', 'b\\x07')", tmp_path / "log"
+    )
+    assert ended.stderr.startswith("to a\\x1b[31m\\udcff\nerror: b\\x07: No: ")
+    assert (tmp_path / "log").read_text() == ended.stderr
 
 
 def test_a_defect_ends_a_step_with_its_traceback(tmp_path):

@@ -118,6 +118,13 @@ def test_planning_does_not_import_numba(fresh):
     assert "workflow.measure.plan" in imported and "numba" not in imported
 
 
+def test_planning_in_the_c_locale(fresh):
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--configfile", "config.yaml"]
+    planned = subprocess.run(words, cwd=fresh.folder, env=ENVIRONMENT | locale, capture_output=True)
+    assert planned.returncode == 0, planned.stderr
+
+
 def test_extensions_plan_its_own_and_no_table_or_figure_of_the_papers(tmp_path):
     project = Project.make(tmp_path, sweeps={"delta": {"dataset": "gnutella04"}, "stride": {"dataset": "nyc"}})
     planned = project.plan("extensions")

@@ -139,7 +139,7 @@ def counts(dataset: str, entry: dict) -> io.Counts | None:
 
 
 def check_content(path: Path, expected: io.Counts | None = None) -> None:
-    """Raise InputError if a file is damaged, empty, a page, or has more text than the expected counts allow.
+    """Raise InputError if a file is damaged, empty, a page, binary, or has more text than the expected counts allow.
 
     The message does not name the file.
     """
@@ -149,8 +149,9 @@ def check_content(path: Path, expected: io.Counts | None = None) -> None:
         if size > most:
             found = f"more than {most:,} bytes of text, too many for the {expected.arcs:,} arcs that config says"
             raise InputError(f"{found}: {expected.advice}")
-    if path.name.removesuffix(".part").endswith(".gz") and not io.is_gzip(path):
-        raise InputError("not a gzip file")
+    named = io.COMPRESSIONS.get(Path(path.name.removesuffix(".part")).suffix.lower())
+    if named and io.compression_of(path) != named:
+        raise InputError(f"not a {named.name} file")
 
 
 def read_origin(name: str) -> dict | None:

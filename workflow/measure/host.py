@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TextIO
+from typing import IO
 
 
 @cache
@@ -21,7 +21,8 @@ def host_id() -> str:
     The cards tell apart virtual machines that were made from one image.
     """
     machine = Path("/etc/machine-id")
-    parts = [machine.read_text().strip() if machine.exists() else "", platform.node(), *sorted(_cards())]
+    machine_id = machine.read_text(encoding="utf-8").strip() if machine.exists() else ""
+    parts = [machine_id, platform.node(), *sorted(_cards())]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:8]
 
 
@@ -56,7 +57,7 @@ def one_card(cores: int = 0) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        locks = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "a")) for card in cards}
+        locks = {card: stack.enter_context(open(_lock_file(_uuid(card, seen)), "ab")) for card in cards}
         while not (taken := next((card for card, file in locks.items() if _locked(file)), None)):
             time.sleep(1)
         os.environ["CUDA_VISIBLE_DEVICES"] = taken
@@ -84,7 +85,7 @@ def _lock_file(card: str) -> str:
     return os.path.join(tempfile.gettempdir(), f"shortest_paths_card_{name}_{os.getuid()}.lock")
 
 
-def _locked(file: TextIO) -> bool:
+def _locked(file: IO) -> bool:
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

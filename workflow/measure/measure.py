@@ -202,7 +202,7 @@ def state_of_project(commit: str) -> tuple[str, bool | None]:
     """Return the commit, and whether the tree has no uncommitted changes (None if git cannot tell)."""
     try:
         said = [
-            subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout.strip()
+            subprocess.run(["git", *words], capture_output=True, check=True).stdout.decode(errors="replace").strip()
             for words in (("rev-parse", "HEAD"), ("status", "--porcelain"))
         ]
     except (OSError, subprocess.CalledProcessError):

@@ -104,7 +104,7 @@ def advice(log: str) -> list[str]:
     lines = ["Interrupted: run the same command to continue"] if INTERRUPTED in log else []
     for rule, job, state, output, slurm_log in FAILED.findall(log):
         # Not every Slurm reports OUT_OF_MEMORY, but the job's own log says so.
-        if Path(slurm_log).exists() and re.search("oom.kill|memory limit", Path(slurm_log).read_text()):
+        if Path(slurm_log).exists() and re.search(b"oom.kill|memory limit", Path(slurm_log).read_bytes()):
             state = "OUT_OF_MEMORY"
         if state in ADVICE:
             lines.append(f"{output}: Slurm job {job} {ADVICE[state].format(rule=rule)}")

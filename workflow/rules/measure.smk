@@ -13,7 +13,7 @@ resource_scopes:
 
 onerror:
     for path in log:
-        for line in resources.advice(Path(path).read_text()):
+        for line in resources.advice(Path(path).read_text(encoding="utf-8", errors="replace")):
             logger.error(line)
 
 

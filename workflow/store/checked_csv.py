@@ -16,7 +16,7 @@ from typing import TextIO
 import numpy as np
 import pandas as pd
 
-from kernels.errors import InputError
+from kernels.errors import InputError, printable
 from kernels.io import atomic
 
 VERSION = r"\d[\w.+-]*"
@@ -163,7 +163,8 @@ class Schema:
         reader = csv.DictReader(file)
         if tuple(reader.fieldnames or ()) != self.columns:
             raise InputError(f"{path}: the first line must be {','.join(self.columns)}: {advice}")
-        records = {f"{path}, line {reader.line_num}": record for record in reader}
+        name = printable(str(path))  # pandas takes no name that is not Unicode
+        records = {f"{name}, line {reader.line_num}": record for record in reader}
         for line, record in records.items():
             if None in record or None in record.values():
                 raise InputError(f"{line}: expected {len(self.columns)} values: {advice}")

@@ -126,7 +126,7 @@ PEERS = Schema(
 @cache
 def programs() -> dict[str, str]:
     """Return the authors of each other program."""
-    return yaml.safe_load((FOLDER / "peers.yaml").read_text())
+    return yaml.safe_load((FOLDER / "peers.yaml").read_text(encoding="utf-8"))
 
 
 def peers() -> pd.DataFrame:

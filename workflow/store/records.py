@@ -97,4 +97,4 @@ def _fault(record: dict) -> str:
 
 @cache
 def _schema() -> Draft202012Validator:
-    return Draft202012Validator(yaml.safe_load(SCHEMA.read_text()))
+    return Draft202012Validator(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))

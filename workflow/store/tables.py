@@ -14,7 +14,7 @@ from kernels.registry import VARIANTS
 from workflow.store import measurements, paper
 
 FILE = measurements.PAPER / "tables.yaml"
-SHOWN = yaml.safe_load(FILE.read_text())
+SHOWN = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 DEFINITIONS = {name: entry for name, entry in SHOWN.items() if "baseline" in entry}
 PAPER_TABLES = [name for name, entry in DEFINITIONS.items() if not entry.get("extension")]
 PAPER_FIGURES = {name: entry for name, entry in SHOWN.items() if "table" in entry}

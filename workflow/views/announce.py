@@ -85,7 +85,7 @@ def _files(folder: str, names: Iterable[str], suffix: str) -> str:
 
 def main(when: str, path: Path = Path("config.yaml")) -> None:
     configuration.check_keys(path)
-    config = yaml.safe_load(path.read_text())
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
     configuration.check(config)
     for line in {"before": before, "after": after}[when](config):
         logging.info("%s", line)

@@ -1,5 +1,6 @@
 """The download step against a real HTTP server on loopback."""
 
+import bz2
 import gzip
 import hashlib
 import json
@@ -193,6 +194,9 @@ REFUSALS = {
     "page": (whole(PAGE), "an HTML page instead of data"),
     "empty": (whole(b""), "an empty file"),
     "no gzip": (whole(b"p sp 3 4"), "not a gzip file"),
+    "bzip2": (whole(bz2.compress(b"p sp 3 4")), "not a gzip file"),
+    "zip": (whole(b"PK\3\4\x14"), "this looks like a zip archive"),
+    "control characters": (whole(b"", code=404, reason="Gone \x1b[31m\x9b0m"), r"404 Gone \\x1b\[31m\\x9b0m\)"),
     "truncated gzip": (whole(DATA[:-1000]), "a truncated or corrupted gzip file"),
     "corrupted gzip": (whole(DATA[:-8] + b"12345678"), "a truncated or corrupted gzip file"),
     "zipped page": (whole(gzip.compress(PAGE)), "an HTML page instead of data"),
@@ -282,7 +286,7 @@ def test_a_part_that_is_a_link_is_not_written_through(site):
 
 
 def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkeypatch):
-    bomb = gzip.compress(bytes(10**6)) * 300
+    bomb = gzip.compress(b"\n" * 10**6) * 300
     reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if you want another file"
     pieces = []
     parts = download.io.unpacked
