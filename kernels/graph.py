@@ -259,13 +259,8 @@ class Graph(Rows):
             wrong = np.flatnonzero((values < low) | (values > high))
             if len(wrong):
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
-        # Arc i is the entry of a sparse array in row tails[i] and column i. SciPy sorts rows in linear time.
-        places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
-        by_tail = sparse.coo_array(
-            (weights.astype(np.int32, copy=False), places), shape=(vertices, max(1, len(tails)))
-        ).tocsr()
-        heads = heads[by_tail.indices].astype(np.int32, copy=False)
-        return cls(by_tail.indptr, heads, by_tail.data, directed, meta or {})
+        rows = by_tail(vertices, tails, heads, weights.astype(np.int32, copy=False))
+        return cls(rows.indptr, rows.indices, rows.data, directed, meta or {})
 
     @classmethod
     def from_edges(
@@ -531,6 +526,15 @@ def require_size(vertices: int, arcs: int) -> None:
     if arcs > MAX_COUNT:
         raise InputError(f"a graph has at most {MAX_COUNT:,} arcs, not {arcs:,}")
     memory.require_graph(vertices, arcs)
+
+
+def by_tail(vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> sparse.csr_array:
+    """Return arcs as CSR with int32 indices. Keep parallel arcs, and the order of the arcs that leave a vertex."""
+    # Arc i is the entry of a sparse array in row tails[i] and column i. SciPy sorts rows in linear time.
+    places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
+    rows = sparse.coo_array((weights, places), shape=(vertices, max(1, len(tails)))).tocsr()
+    heads = heads[rows.indices].astype(np.int32, copy=False)
+    return sparse.csr_array((rows.data, heads, rows.indptr), shape=(vertices, vertices))
 
 
 def as_array(values: ArrayLike) -> np.ndarray:

@@ -110,9 +110,9 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
         `kernels.io.read_graph` describes the forms of files; here a sparse array in a file (.npz, .mtx) may have any
         real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and
-        True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR format. Values within
-        1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other formats
-        they are summed, as float64.
+        True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
+        within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
+        cheapest one counts.
     source : int
         A vertex; vertices are numbered from 0.
     limit : float, default inf
