@@ -29,7 +29,7 @@ from kernels import memory
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
-from kernels.graph import INF, Graph, starts
+from kernels.graph import INF, Graph, check_flag, starts
 from kernels.later import Later
 from kernels.library import choice
 from kernels.library.answers import (
@@ -435,6 +435,7 @@ class Solver:
     """
 
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
+        directed = check_flag(directed, "directed")
         read = self._read(graph)
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
@@ -814,6 +815,7 @@ class Solver:
             As in `kernels.nearest`.
         """
         given, count = check_sources(self.graph, sources), _check_positive(k, "k")
+        reverse = check_flag(reverse, "reverse")
         with self.working():
             return (self._backward if reverse else self)._select(given, nearest=count)
 
@@ -839,6 +841,7 @@ class Solver:
             As in `kernels.reachable`.
         """
         given, limit = check_sources(self.graph, sources), _check_limit(limit)
+        reverse = check_flag(reverse, "reverse")
         with self.working():
             return (self._backward if reverse else self)._select(given, limit=limit)
 
@@ -906,6 +909,7 @@ class Solver:
         """
         given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
+        reciprocals = check_flag(reciprocals, "reciprocals")
 
         def in_whole_numbers(on: WholeNumbers) -> Eccentricities:
             key, reason = on.choose_rows(len(once), HIERARCHY_REDUCED)
@@ -987,10 +991,13 @@ def _check_type(dtype: DTypeLike) -> np.dtype:
 
 
 def _check_limit(limit: float) -> float:
-    """Return the limit as a float; raise InputError if it is not a number of 0 or more."""
+    """Return the limit as a float, inf if it is too large for one; raise InputError if it is no number of 0 or more."""
     if not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0:
         raise InputError(f"limit must be a number of 0 or more, not {reprlib.repr(limit)}")
-    return float(limit)
+    try:
+        return float(limit)
+    except OverflowError:  # of an integer or a fraction above all distances
+        return np.inf
 
 
 def _reached(row: np.ndarray, no_path: float) -> tuple[np.ndarray, np.ndarray]:
@@ -1054,7 +1061,7 @@ class Last:
 
     def solver(self, graph: GraphLike, directed: bool) -> Solver:
         """Return the solver of this graph: the last one, or a new one."""
-        options = (bool(directed),)
+        options = (check_flag(directed, "directed"),)
 
         def make() -> Solver:  # a solver that refers to `graph` would keep it alive
             given = replace(graph) if isinstance(graph, Graph | FloatGraph) else graph

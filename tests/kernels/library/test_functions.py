@@ -18,7 +18,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import io, memory
+from kernels import centrality, io, memory
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
@@ -469,6 +469,48 @@ NO_WHOLE_WEIGHT = "is not a whole number up to 2147483646: other weights are for
 def test_columns_that_make_no_graph(columns, more, message):
     with pytest.raises(InputError, match=message):
         Graph.from_edges(*columns, **more)
+
+
+FLAGS = {
+    "Graph": ("directed", lambda flag: Graph(int32(0, 0), int32(), int32(), flag)),
+    "from_arcs": ("directed", lambda flag: Graph.from_arcs(2, [0], [1], [1], directed=flag)),
+    "from_edges": ("directed", lambda flag: Graph.from_edges([0], [1], directed=flag)),
+    "Solver": ("directed", lambda flag: kernels.Solver(SAMPLE, directed=flag)),
+    **{
+        name: ("directed", lambda flag, name=name, args=args: getattr(kernels, name)(SAMPLE, *args, directed=flag))
+        for name, args in {
+            "prepare": (),
+            "shortest_paths": (0,),
+            "all_pairs": (),
+            "distances": ([0],),
+            "distance_pieces": ([0],),
+            "nearest": ([0], 1),
+            "reachable": ([0], 1),
+            "eccentricities": (),
+        }.items()
+    },
+    "nearest backward": ("reverse", lambda flag: kernels.nearest(SAMPLE, [0], 1, reverse=flag)),
+    "reachable backward": ("reverse", lambda flag: kernels.reachable(SAMPLE, [0], 1, reverse=flag)),
+    "reciprocals": ("reciprocals", lambda flag: kernels.prepare(SAMPLE).eccentricities(reciprocals=flag)),
+    "centrality": ("directed", lambda flag: centrality.diameter(SAMPLE, directed=flag)),
+    "wf_improved": ("wf_improved", lambda flag: centrality.closeness_centrality(SAMPLE, wf_improved=flag)),
+}
+
+
+@pytest.mark.parametrize(("name", "call"), FLAGS.values(), ids=FLAGS)
+def test_a_flag_is_true_or_false(name, call):
+    for flag in (True, False, np.True_, np.False_):
+        call(flag)
+    for flag in ("False", 0, 1, None, [True], np.array([True])):
+        with pytest.raises(InputError, match=f"^{name} must be True or False, not {re.escape(repr(flag))}$"):
+            call(flag)
+
+
+def test_a_flag_is_looked_at_although_the_graph_is_known():
+    graph = io.read_graph(SAMPLE)
+    kernels.shortest_paths(graph, 0)
+    with pytest.raises(InputError, match="directed must be True or False, not 'False'"):
+        kernels.shortest_paths(graph, 0, directed="False")
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])

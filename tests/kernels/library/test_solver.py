@@ -4,6 +4,7 @@ import functools
 import gc
 import threading
 import weakref
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -474,6 +475,12 @@ def test_a_limit_that_is_none(limit, no_card):
     ):
         with pytest.raises(InputError, match="limit must be a number of 0 or more, not "):
             search()
+
+
+def test_a_limit_above_the_largest_float64_is_no_limit(anywhere):
+    for limit in (10**400, Fraction(10**400)):
+        assert kernels.shortest_paths(chain(1, 2), 0, limit=limit).distances.tolist() == [0, 1, 3]
+        assert kernels.reachable(chain(1, 2), [0], limit=limit).data.tolist() == [0, 1, 3]
 
 
 def test_a_limit_is_not_for_negative_weights(anywhere):
