@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -414,7 +415,7 @@ class Solver:
     `close`, or the end of a `with` statement, frees the memory on the card. A closed solver raises InputError.
 
     Threads may share a solver. On a card, all solvers of a process together run one search at a time. Without a GPU,
-    each solver runs one search at a time.
+    each solver runs one search at a time. In a forked process, a solver works only without a GPU (docs/library.md).
 
     Parameters
     ----------
@@ -440,7 +441,8 @@ class Solver:
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
-        self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
+        self._lock = _new_lock(self)
+        _solvers.add(self)
 
     def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
@@ -461,6 +463,8 @@ class Solver:
         """Wait for searches to end, then free the memory on the card. Results that were left on the card stay."""
         with self._lock:
             self._closed = True
+            if self.on_card and driver.forked():
+                return  # the memory on the card belongs to the parent
             for name in ("in_whole_numbers", "in_float64", "_reversed"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
@@ -471,6 +475,8 @@ class Solver:
     def working(self) -> Iterator[None]:
         """Hold the lock, and use the card of this solver's first search. Raises InputError if the solver is closed."""
         with self._lock:
+            if self.on_card:
+                driver.check_process()
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
             with self._context:
@@ -1038,7 +1044,29 @@ def _reduced(
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 5
 
 
-_ONE_SEARCH = threading.RLock()  # held during a search on the card
+_one_search = threading.RLock()  # held during a search on the card
+_solvers: weakref.WeakSet[Solver] = weakref.WeakSet()
+
+
+def _new_lock(solver: Solver) -> threading.RLock:
+    return _one_search if solver.on_card else threading.RLock()
+
+
+def _renew_locks() -> None:
+    """Replace all locks in a forked process: a thread of the parent, which does not run here, may hold one."""
+    global _one_search
+    _one_search = threading.RLock()
+    for solver in list(_solvers):
+        solver._lock = _new_lock(solver)
+    package, _, _ = __name__.partition(".")
+    ours = [module for name, module in sys.modules.items() if name.startswith(f"{package}.")]
+    for owner in [value for module in ours for value in vars(module).values() if isinstance(value, type)]:
+        for value in vars(owner).values():
+            if isinstance(value, cached_property) and hasattr(value, "lock"):  # in Python 3.11
+                value.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 SolverType = TypeVar("SolverType", bound=Solver)
 
 
