@@ -325,6 +325,7 @@ ASKED = {
     "a limit of NaN": lambda m: m.dijkstra(random_array(), limit=np.nan),
     "a limit too large for float64": lambda m: m.dijkstra(random_array(), limit=10**400),
     "an index too large": lambda m: m.dijkstra(random_array(), indices=N),
+    "an index too large beside one that is not": lambda m: m.dijkstra(random_array(), indices=[0, N]),
     "an index too small": lambda m: m.johnson(random_array(), indices=[0, -N - 1]),
     "indices that are no integers": lambda m: m.dijkstra(random_array(), indices=[0.7]),
     "a boolean among indices": lambda m: m.dijkstra(random_array(), indices=[[0], [True]]),

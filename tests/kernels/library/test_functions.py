@@ -25,7 +25,7 @@ from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, searches, solver
-from kernels.library.answers import FLOAT_BYTES, Distances
+from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, Distances
 from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
 from kernels.registry import VARIANTS
@@ -240,9 +240,10 @@ def assert_as_scipy(array):
     np.testing.assert_array_equal(expected[np.arange(3), found.farthest], found.eccentricity)
 
 
-def test_whole_weights_beside_inf_are_whole():
-    array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
-    assert isinstance(as_graph(array), Graph)
+@pytest.mark.parametrize("other", [np.inf, np.nan])
+def test_whole_weights_beside_inf_are_whole(other):
+    array = sparse.csr_array([[0, np.inf, 2], [other, 0, 5], [0, 0, 0]])
+    assert kernels.distances(array, [0], dtype="int32").distances.tolist() == [[0, INF, 2]]
 
 
 @pytest.mark.parametrize("name", float_graphs())
@@ -772,6 +773,8 @@ def few(monkeypatch):
         (graphs.grid, 9, None, "dijkstra/scipy", "no GPU is visible"),
         (graphs.grid, 2, CARD, "dijkstra/scipy", "longer to start than 2 searches"),
         (graphs.grid, 1000, CARD, "hierarchy/many_sources", "pays off for 1,000 sources"),
+        (graphs.grid, 500, CARD, "hierarchy/many_sources", "pays off for 500 sources"),
+        (graphs.grid, 250, CARD, "bellman_ford/multi_source_apsp", "all pairs, since 250 of 2,500 vertices"),
         (
             graphs.grid,
             249,
@@ -794,6 +797,13 @@ def few(monkeypatch):
 def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
     chosen, why = choose_many(graph(2500), sources, card)
     assert chosen == variant and re.search(reason, why), why
+
+
+def test_all_pairs_are_chosen_if_they_fit_in_the_hosts_memory(few, monkeypatch):
+    needed = HOST_BYTES * 2500**2
+    for free, start in ((needed, "all pairs, since 499 of 2,500"), (needed - 1, "one source after the other, since")):
+        monkeypatch.setattr(memory, "host_memory", lambda free=free: free)
+        assert choose_many(graphs.grid(2500), 499, CARD)[1].startswith(start)
 
 
 def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(streets, few):
