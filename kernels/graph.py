@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import json
+import reprlib
 import textwrap
 import zipfile
 from collections.abc import Callable, Iterator
@@ -155,8 +156,8 @@ class Graph(Rows):
     Raises
     ------
     InputError
-        If an array has a wrong dtype or number of dimensions, if the arrays do not match each other, if `meta` is not a
-        dict or if its name is not a string.
+        If an array has a wrong dtype or number of dimensions, if the arrays do not match each other, if `directed` is
+        not a bool, if `meta` is not a dict or if its name is not a string.
 
     Notes
     -----
@@ -182,6 +183,7 @@ class Graph(Rows):
                 raise InputError(f"{name} of a graph must be an int32 array of one dimension")
         if len(self.indptr) < 2 or not len(self.indices) == len(self.weights) == self.indptr[-1] or self.indptr[0]:
             raise InputError("indptr, indices and weights of a graph do not fit together")
+        check_flag(self.directed, "directed")
         if not isinstance(self.meta, dict):
             raise InputError("meta of a graph must be a dictionary")
         if not isinstance(self.name, str):
@@ -235,7 +237,7 @@ class Graph(Rows):
         ------
         InputError
             If an array is not of integers (booleans and floats such as 3.0 are refused), if the arrays differ in
-            length, if a value is out of range, or if the graph does not fit in memory.
+            length, if a value is out of range, if `directed` is not a bool, or if the graph does not fit in memory.
 
         Examples
         --------
@@ -259,13 +261,8 @@ class Graph(Rows):
             wrong = np.flatnonzero((values < low) | (values > high))
             if len(wrong):
                 raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
-        # Arc i is the entry of a sparse array in row tails[i] and column i. SciPy sorts rows in linear time.
-        places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
-        by_tail = sparse.coo_array(
-            (weights.astype(np.int32, copy=False), places), shape=(vertices, max(1, len(tails)))
-        ).tocsr()
-        heads = heads[by_tail.indices].astype(np.int32, copy=False)
-        return cls(by_tail.indptr, heads, by_tail.data, directed, meta or {})
+        rows = by_tail(vertices, tails, heads, weights.astype(np.int32, copy=False))
+        return cls(rows.indptr, rows.indices, rows.data, directed, meta or {})
 
     @classmethod
     def from_edges(
@@ -319,7 +316,7 @@ class Graph(Rows):
             vertices = int(max(tails.max(initial=0), heads.max(initial=0))) + 1
         weights = np.ones(len(tails), np.int64) if w is None else _without_fractions(w)
         graph = cls.from_arcs(vertices, tails, heads, weights, meta=meta)
-        return graph if directed else replace(graph.undirected(), meta=graph.meta)
+        return graph if check_flag(directed, "directed") else replace(graph.undirected(), meta=graph.meta)
 
     @classmethod
     def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
@@ -531,6 +528,22 @@ def require_size(vertices: int, arcs: int) -> None:
     if arcs > MAX_COUNT:
         raise InputError(f"a graph has at most {MAX_COUNT:,} arcs, not {arcs:,}")
     memory.require_graph(vertices, arcs)
+
+
+def check_flag(value: bool, name: str) -> bool:
+    """Return Python's or NumPy's True or False as a bool; raise InputError with `name` for any other value."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, not {reprlib.repr(value)}")
+    return bool(value)
+
+
+def by_tail(vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> sparse.csr_array:
+    """Return arcs as CSR with int32 indices. Keep parallel arcs, and the order of the arcs that leave a vertex."""
+    # Arc i is the entry of a sparse array in row tails[i] and column i. SciPy sorts rows in linear time.
+    places = tails.astype(np.int32, copy=False), np.arange(len(tails), dtype=np.int32)
+    rows = sparse.coo_array((weights, places), shape=(vertices, max(1, len(tails)))).tocsr()
+    heads = heads[rows.indices].astype(np.int32, copy=False)
+    return sparse.csr_array((rows.data, heads, rows.indptr), shape=(vertices, vertices))
 
 
 def as_array(values: ArrayLike) -> np.ndarray:

@@ -867,17 +867,17 @@ def _read_matrix_market(path: StrPath) -> Any:
 
 def _whole(path: Path, array: Any, name: str) -> Graph:
     """Return the graph of an array with whole weights; raise InputError for other weights."""
-    rows = array.tocsr()
+    arcs = array.tocoo()  # keeps duplicate entries, as parallel arcs
     if array.format == "bsr":
-        rows.eliminate_zeros()  # zeros that only fill the blocks of a BSR array
-    wrong = np.flatnonzero(~((rows.data >= 0) & (rows.data <= MAX_WEIGHT) & (rows.data == np.floor(rows.data))))
+        arcs.eliminate_zeros()  # zeros that only fill the blocks of a BSR array
+    wrong = np.flatnonzero(~((arcs.data >= 0) & (arcs.data <= MAX_WEIGHT) & (arcs.data == np.floor(arcs.data))))
     if len(wrong):
         raise InputError(
-            f"{path}: weight {rows.data[wrong[0]]}: a variant takes whole numbers from 0 to {MAX_WEIGHT}: scale them, "
+            f"{path}: weight {arcs.data[wrong[0]]}: a variant takes whole numbers from 0 to {MAX_WEIGHT}: scale them, "
             "or take python -m kernels sssp or apsp, which takes any"
         )
-    tails = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return Graph.from_arcs(rows.shape[0], tails, rows.indices, rows.data.astype(np.int64), meta={"name": name})
+    tails, heads = arcs.coords
+    return Graph.from_arcs(arcs.shape[0], tails, heads, arcs.data.astype(np.int64), meta={"name": name})
 
 
 def _check_regular(path: Path) -> None:

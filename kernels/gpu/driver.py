@@ -66,3 +66,28 @@ def cards() -> int:
         return checked(driver.cuDeviceGetCount())
     except RuntimeError:
         return 0
+
+
+_forked = False
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = forked() or bool(cards.cache_info().currsize and cards())
+
+
+os.register_at_fork(after_in_child=_note_fork)
+
+
+def forked() -> bool:
+    """Return whether this process was forked from one that had found a card. CUDA then fails in this process."""
+    return _forked
+
+
+def check_process() -> None:
+    """Raise InputError if this process was forked from one that had found a card."""
+    if forked():
+        raise InputError(
+            "this process was forked from one that had used the card, and CUDA does not work in it: fork before the "
+            'first search, or start processes by multiprocessing.get_context("spawn")'
+        )

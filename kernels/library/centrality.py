@@ -41,6 +41,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kernels.graph import check_flag
 from kernels.library.answers import Eccentricities
 from kernels.library.inputs import check_sources
 from kernels.library.solver import Solver, last
@@ -84,7 +85,7 @@ def closeness_centrality(
     >>> centrality.closeness_centrality("workflow/samples/sample1.txt", [0, 3])
     array([0.        , 0.11627907])
     """
-    solver = _solver(graph, directed)
+    solver, wf_improved = _solver(graph, directed), check_flag(wf_improved, "wf_improved")
     found = _backward(solver).eccentricities(vertices)
     others, total = found.reached - 1.0, found.total
     closeness = np.divide(others, total, out=np.zeros(len(total)), where=total > 0)

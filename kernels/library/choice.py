@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
+import sys
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -69,7 +71,11 @@ class Card:
 
     @classmethod
     def visible(cls) -> Card | None:
-        """Return this machine's card; None without a GPU (warns once) or in the simulator."""
+        """Return this machine's card; None without a GPU (warns once) or in the simulator.
+
+        Raises InputError if this process was forked from one that had used the card.
+        """
+        driver.check_process()
         if not gpu_visible():
             _say_no_gpu()
             return None
@@ -100,6 +106,17 @@ def _say_no_gpu() -> None:
         log.warning("no GPU is visible: SciPy and NetworKit search on the CPU instead")
 
 
+_forked_with_networkit = False  # whether this process was forked from one that had imported NetworKit
+
+
+def _note_fork() -> None:
+    global _forked_with_networkit
+    _forked_with_networkit = _forked_with_networkit or "networkit" in sys.modules
+
+
+os.register_at_fork(after_in_child=_note_fork)  # a search by NetworKit would wait for OpenMP threads of the parent
+
+
 def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:
     """Return the variant (algorithm/variant) for one source, and the reason."""
     if card is None:
@@ -118,6 +135,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
 
     n, arcs = graph.vertices, graph.arcs
     if card is None:
+        if _forked_with_networkit:
+            return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit's threads do not survive a fork"
         if importlib.util.find_spec("networkit"):
             return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {libraries.cores()} cores"
         return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed"

@@ -97,8 +97,10 @@ def dijkstra(
            [inf,  0.,  1.]])
     """
     ours = None
-    if isinstance(limit, Real) and limit >= 0:
-        ours = _Question.of(csgraph, directed, indices, unweighted, one_row=min_only)
+    if isinstance(limit, Real):
+        limit = float(limit)  # as in SciPy: raises OverflowError for an integer that is too large, and True is 1
+        if limit >= 0:
+            ours = _Question.of(csgraph, directed, indices, unweighted, one_row=min_only)
     if ours is None or ours.has_negative:
         return scipys.dijkstra(  # type: ignore[call-overload]
             csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
@@ -337,7 +339,7 @@ class _Question:
             read = _read(array, unweighted)
             if read is None:
                 return None
-            own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=directed), options)
+            own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=bool(directed)), options)
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf) -> Found:

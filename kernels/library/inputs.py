@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from kernels import io
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
-from kernels.graph import MAX_WEIGHT, Graph, as_array, require_size, starts
+from kernels.graph import MAX_WEIGHT, Graph, as_array, by_tail, require_size, starts
 from kernels.later import Later
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def from_dense(array: np.ndarray) -> sparse.csr_array:
 def as_rows(array: Any) -> sparse.csr_array:
     """Return the entries of a square SciPy sparse array, as float64.
 
-    Duplicate entries are parallel arcs in CSR and CSC, and are summed in other formats. Zeros in a BSR array are
-    dropped, because they only fill its blocks. Raises InputError if the index arrays do not match each other or are out
-    of range, or if there are too many vertices or none.
+    Duplicate entries stay separate, as parallel arcs. Zeros in BSR and DIA arrays are dropped, because they only pad
+    blocks and diagonals. The array is not changed. Raises InputError if the index arrays do not match each other or are
+    out of range, if there are too many vertices or entries, or if there is no vertex.
     """
     require_size(array.shape[0], 0)  # before any array of this length is allocated
     given: Any
@@ -103,14 +103,17 @@ def as_rows(array: Any) -> sparse.csr_array:
             if given.indptr[-1] <= 0 and given.indptr.any():  # SciPy checks this only if there are entries
                 raise ValueError("indptr must be a non-decreasing sequence")
         else:
-            given = sparse.coo_array(array, copy=True)
+            given = sparse.coo_array(array)
     except (ValueError, TypeError, AttributeError) as error:  # TypeError and AttributeError: the data are not arrays
         raise InputError(f"the sparse array of a graph is invalid: {error}") from None
-    given.data = given.data.astype(np.float64, copy=False)  # before duplicates are summed: a narrow type would wrap
-    rows = given.tocsr()
+    given.data = given.data.astype(np.float64, copy=False)
+    if given.format != "coo":
+        return given.tocsr()
     if array.format == "bsr":
-        rows.eliminate_zeros()
-    return rows
+        given.eliminate_zeros()
+    require_size(array.shape[0], given.nnz)
+    tails, heads = given.coords
+    return by_tail(array.shape[0], tails, heads, given.data)  # `tocsr` would sum duplicates
 
 
 def graph_of(rows: sparse.csr_array) -> Graph | FloatGraph:

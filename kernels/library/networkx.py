@@ -757,7 +757,7 @@ def closeness_centrality(
     if u is not None:
         _check(G, u, f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
     array, vertices = _nonnegative(G, distance).array, None if u is None else [G.index[u]]
-    found = centrality.closeness_centrality(array, vertices, wf_improved=wf_improved).tolist()
+    found = centrality.closeness_centrality(array, vertices, wf_improved=bool(wf_improved)).tolist()
     return dict(zip(G.nodes, found, strict=True)) if u is None else found[0]
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -29,7 +30,7 @@ from kernels import memory
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
-from kernels.graph import INF, Graph, starts
+from kernels.graph import INF, Graph, check_flag, starts
 from kernels.later import Later
 from kernels.library import choice
 from kernels.library.answers import (
@@ -110,9 +111,9 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
         `kernels.io.read_graph` describes the forms of files; here a sparse array in a file (.npz, .mtx) may have any
         real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and
-        True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR format. Values within
-        1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in CSR and CSC; in other formats
-        they are summed, as float64.
+        True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
+        within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
+        cheapest one counts.
     source : int
         A vertex; vertices are numbered from 0.
     limit : float, default inf
@@ -414,7 +415,7 @@ class Solver:
     `close`, or the end of a `with` statement, frees the memory on the card. A closed solver raises InputError.
 
     Threads may share a solver. On a card, all solvers of a process together run one search at a time. Without a GPU,
-    each solver runs one search at a time.
+    each solver runs one search at a time. In a forked process, a solver works only without a GPU (docs/library.md).
 
     Parameters
     ----------
@@ -435,11 +436,13 @@ class Solver:
     """
 
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
+        directed = check_flag(directed, "directed")
         read = self._read(graph)
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
-        self._lock = _ONE_SEARCH if self.on_card else threading.RLock()
+        self._lock = _new_lock(self)
+        _solvers.add(self)
 
     def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
@@ -460,6 +463,8 @@ class Solver:
         """Wait for searches to end, then free the memory on the card. Results that were left on the card stay."""
         with self._lock:
             self._closed = True
+            if self.on_card and driver.forked():
+                return  # the memory on the card belongs to the parent
             for name in ("in_whole_numbers", "in_float64", "_reversed"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
@@ -470,6 +475,8 @@ class Solver:
     def working(self) -> Iterator[None]:
         """Hold the lock, and use the card of this solver's first search. Raises InputError if the solver is closed."""
         with self._lock:
+            if self.on_card:
+                driver.check_process()
             if self._closed:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
             with self._context:
@@ -814,6 +821,7 @@ class Solver:
             As in `kernels.nearest`.
         """
         given, count = check_sources(self.graph, sources), _check_positive(k, "k")
+        reverse = check_flag(reverse, "reverse")
         with self.working():
             return (self._backward if reverse else self)._select(given, nearest=count)
 
@@ -839,6 +847,7 @@ class Solver:
             As in `kernels.reachable`.
         """
         given, limit = check_sources(self.graph, sources), _check_limit(limit)
+        reverse = check_flag(reverse, "reverse")
         with self.working():
             return (self._backward if reverse else self)._select(given, limit=limit)
 
@@ -906,6 +915,7 @@ class Solver:
         """
         given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
+        reciprocals = check_flag(reciprocals, "reciprocals")
 
         def in_whole_numbers(on: WholeNumbers) -> Eccentricities:
             key, reason = on.choose_rows(len(once), HIERARCHY_REDUCED)
@@ -987,10 +997,13 @@ def _check_type(dtype: DTypeLike) -> np.dtype:
 
 
 def _check_limit(limit: float) -> float:
-    """Return the limit as a float; raise InputError if it is not a number of 0 or more."""
+    """Return the limit as a float, inf if it is too large for one; raise InputError if it is no number of 0 or more."""
     if not isinstance(limit, Real) or isinstance(limit, bool) or not limit >= 0:
         raise InputError(f"limit must be a number of 0 or more, not {reprlib.repr(limit)}")
-    return float(limit)
+    try:
+        return float(limit)
+    except OverflowError:  # of an integer or a fraction above all distances
+        return np.inf
 
 
 def _reached(row: np.ndarray, no_path: float) -> tuple[np.ndarray, np.ndarray]:
@@ -1031,7 +1044,29 @@ def _reduced(
     return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 5
 
 
-_ONE_SEARCH = threading.RLock()  # held during a search on the card
+_one_search = threading.RLock()  # held during a search on the card
+_solvers: weakref.WeakSet[Solver] = weakref.WeakSet()
+
+
+def _new_lock(solver: Solver) -> threading.RLock:
+    return _one_search if solver.on_card else threading.RLock()
+
+
+def _renew_locks() -> None:
+    """Replace all locks in a forked process: a thread of the parent, which does not run here, may hold one."""
+    global _one_search
+    _one_search = threading.RLock()
+    for solver in list(_solvers):
+        solver._lock = _new_lock(solver)
+    package, _, _ = __name__.partition(".")
+    ours = [module for name, module in sys.modules.items() if name.startswith(f"{package}.")]
+    for owner in [value for module in ours for value in vars(module).values() if isinstance(value, type)]:
+        for value in vars(owner).values():
+            if isinstance(value, cached_property) and hasattr(value, "lock"):  # in Python 3.11
+                value.lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_renew_locks)
 SolverType = TypeVar("SolverType", bound=Solver)
 
 
@@ -1054,7 +1089,7 @@ class Last:
 
     def solver(self, graph: GraphLike, directed: bool) -> Solver:
         """Return the solver of this graph: the last one, or a new one."""
-        options = (bool(directed),)
+        options = (check_flag(directed, "directed"),)
 
         def make() -> Solver:  # a solver that refers to `graph` would keep it alive
             given = replace(graph) if isinstance(graph, Graph | FloatGraph) else graph

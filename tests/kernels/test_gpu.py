@@ -35,6 +35,7 @@ from kernels.registry import VARIANTS
 from kernels.run import PHASES, Result, Run
 from tests.support import graphs, marks
 from tests.support.cupy_page import BLOCKS, REFUSED
+from tests.support.forks import forks, in_a_fork
 from tests.support.graphs import near_far_with
 from tests.support.trees import allows_zero_weights, assert_trees, lengths
 from workflow.measure import measure
@@ -881,3 +882,16 @@ def test_all_variants_that_the_library_chooses_allow_weights_of_0():
         *(f"floyd_warshall/{name}" for name in ("blocked", "blocked16", "staged")),
     }
     assert chosen <= {v.key for v in FREE}
+
+
+@pytest.mark.gpu
+@forks
+def test_a_process_that_is_forked_after_a_search_on_the_card():
+    graph = graphs.sparse(40_000)
+    with kernels.prepare(graph) as prepared:
+        expected = prepared.shortest_paths(0)
+        assert expected.variant == NEAR_FAR.key
+        for search in (prepared.shortest_paths, lambda source: kernels.shortest_paths(graph, source)):
+            assert "CUDA does not work in it" in in_a_fork(lambda search=search: search(0))
+        assert in_a_fork(prepared.close) is None
+        np.testing.assert_array_equal(prepared.shortest_paths(0).distances, expected.distances)

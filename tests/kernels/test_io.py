@@ -633,6 +633,7 @@ def test_read_graph_of_scipys_npz(tmp_path, form, dtype):
         ("real general", "1 2 5\n3 1 2e3\n", [(0, 1, 5), (2, 0, 2000)]),
         ("integer symmetric", "2 1 5\n3 1 7\n", [(0, 1, 5), (0, 2, 7), (1, 0, 5), (2, 0, 7)]),
         ("pattern general", "1 2\n3 1\n", [(0, 1, 1), (2, 0, 1)]),
+        ("integer general", "1 2 5\n1 2 3\n", [(0, 1, 3), (0, 1, 5)]),
     ],
 )
 def test_read_graph_of_matrix_market(put, kind, entries, arcs):

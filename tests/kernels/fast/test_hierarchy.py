@@ -249,6 +249,20 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
         elimination.of(Graph.load(tmp_path / "grid.npz"))
 
 
+def test_a_hierarchy_that_lists_an_ancestor_twice_is_refused():
+    on = graphs.grid(30)
+    made = elimination.prepare(on)
+    degrees = np.diff(made.start)
+    p = int(np.flatnonzero((degrees > 1) & (degrees < made.depths))[0])
+    end = made.start[p + 1]
+    start = made.start + (np.arange(len(made.start)) > p)
+    heads = np.insert(made.heads, end, made.heads[end - 1])
+    number = elimination.inverse(made.vertices)
+    places = elimination.find_arcs(on.tails, on.indices, number, start, heads)
+    with pytest.raises(InputError, match=f"vertex, heads, end or depth of number {p} is wrong"):
+        dataclasses.replace(made, start=start, heads=heads, places=places).check(on)
+
+
 def test_a_digest_is_of_all_arcs_and_of_no_weight():
     one, other, heavier = (
         Graph.from_arcs(3, [0, 1], [head, 2], [weight, 1]) for head, weight in ((1, 1), (2, 1), (1, 5))
@@ -371,6 +385,15 @@ def test_pieces_fit_in_the_memory_that_is_free_now():
     group = searches.many.group
     searches.many.most, searches.bytes = 0, searches.many.source_bytes * group
     assert list(map(len, searches.pieces(sources))) == [min(group, 30 - start) for start in range(0, 30, group)]
+
+
+def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch):
+    searches = all_pairs.AllPairsSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
+    group, needed = searches.many.group, searches.many.source_bytes
+    monkeypatch.setattr(all_pairs.card, "gpu_visible", lambda: True)
+    for groups in (1, 2):
+        monkeypatch.setattr(all_pairs.card, "free_memory", lambda groups=groups: groups * group * needed * 10 // 9 + 1)
+        assert searches.columns(30, needed) == groups * group
 
 
 def test_refused_memory_leaves_a_search_that_can_go_on(monkeypatch):

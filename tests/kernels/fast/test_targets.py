@@ -115,7 +115,24 @@ def test_pieces_that_fit_and_memory_that_is_used_again(monkeypatch):
     assert search.room["matrix"] is kept and "result" not in search.room
     search.release(0)
     assert not search.room
-    np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
+    matrices = []
+    for _ in range(2):
+        np.testing.assert_array_equal(table(search, np.arange(3), ends)[0], expected(exact, range(3), ends))
+        matrices.append(search.room["matrix"])
+    assert matrices[0] is matrices[1]
+
+
+@pytest.mark.parametrize(("less", "groups"), [(0, 2), (1, 1)])
+def test_a_piece_takes_the_memory_that_it_may(less, groups):
+    on, ends = SHAPES["grid"](), np.array([3, 17])
+    search = TargetSearch(searches(on))
+    table(search, np.arange(30), ends)
+    # Of each source: a column of the matrix, distances to its ancestors, its number and its row of the result.
+    needed = 4 * (search.chosen.rows + search.searches.many.height + 2)
+    group = search.searches.many.group
+    search = TargetSearch(searches(on, bytes=2 * group * needed - less))
+    np.testing.assert_array_equal(table(search, np.arange(30), ends)[0], expected(all_distances(on), range(30), ends))
+    assert search.room["matrix"].size == groups * group * search.chosen.rows
 
 
 def test_selections(shape):

@@ -142,6 +142,15 @@ OPTIONS = [
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("value", ["False", "", 0, 2, None, np.False_, [0]], ids=repr)
+@pytest.mark.parametrize("option", ["directed", "return_predecessors", "unweighted", "min_only"])
+def test_any_value_is_true_or_false_as_in_scipy(option, value, not_scipy):
+    array = sparse.csr_array([[0, 2.0, 0], [0, 0, 4], [1, 0, 0]])
+    found, expected = (module.dijkstra(array, indices=[0], **{option: value}) for module in (csgraph, scipys))
+    np.testing.assert_array_equal(found, expected, strict=True)
+
+
+@pytest.mark.simulator
 @pytest.mark.parametrize(("first", "then"), list(itertools.permutations(OPTIONS, 2)))
 def test_the_same_array_with_other_options(first, then, not_scipy):
     array = sparse.csr_array([[0, 2.0, 0], [0, 0, 4], [1, 0, 0]])
@@ -175,7 +184,7 @@ def test_entries_of_one_place(name, dtype, not_scipy):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("limit", [0, 0.5, np.float32(3)])
+@pytest.mark.parametrize("limit", [0, 0.5, np.float32(3), True])
 @pytest.mark.parametrize("directed", [True, False])
 def test_up_to_a_limit(limit, directed, not_scipy):
     array = random_array()
@@ -314,7 +323,9 @@ ASKED = {
     "a limit below 0": lambda m: m.dijkstra(random_array(), limit=-1),
     "a limit that is none": lambda m: m.dijkstra(random_array(), limit="1"),
     "a limit of NaN": lambda m: m.dijkstra(random_array(), limit=np.nan),
+    "a limit too large for float64": lambda m: m.dijkstra(random_array(), limit=10**400),
     "an index too large": lambda m: m.dijkstra(random_array(), indices=N),
+    "an index too large beside one that is not": lambda m: m.dijkstra(random_array(), indices=[0, N]),
     "an index too small": lambda m: m.johnson(random_array(), indices=[0, -N - 1]),
     "indices that are no integers": lambda m: m.dijkstra(random_array(), indices=[0.7]),
     "a boolean among indices": lambda m: m.dijkstra(random_array(), indices=[[0], [True]]),

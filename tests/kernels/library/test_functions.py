@@ -1,5 +1,6 @@
 """The functions of `import kernels`: the choice of a variant, and results as scipy.sparse.csgraph has them."""
 
+import copy
 import dataclasses
 import functools
 import importlib.util
@@ -17,14 +18,14 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import io, memory
+from kernels import centrality, io, memory
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, searches, solver
-from kernels.library.answers import FLOAT_BYTES, Distances
+from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, Distances
 from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
 from kernels.registry import VARIANTS
@@ -131,19 +132,52 @@ def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(monkeypa
     assert choose_apsp(graph, Card(needed - 1, CARD.free))[0] == "floyd_warshall/blocked16"
 
 
-def test_weights_of_zero_parallel_entries_and_whole_floats():
-    rows, columns, data = [0, 0, 0, 1], [1, 1, 2, 2], [2.0, 3.0, 9.0, 0.0]
-    found = kernels.shortest_paths(sparse.coo_array((data, (rows, columns)), shape=(3, 3)), 0)
-    assert found.distances.tolist() == [0, 5, 5]  # SciPy adds entries of one place
-    assert found.predecessors.tolist() == [-9999, 0, 1]
+def with_duplicates(form, dtype, scale):
+    """Return an array with three entries 5, 3 and 4 for the arc 0 -> 1, and an explicit zero for 1 -> 2.
+
+    In BSR the zero only pads a block. In DIA and DOK, no entry can have a duplicate.
+    """
+    weights = np.array([5 * scale, 3 * scale, 4 * scale, 0], dtype)
+    if form == "bsr":
+        blocks = np.zeros((3, 2, 2), dtype)
+        blocks[:, 0, 1] = weights[:3]
+        return sparse.bsr_array((blocks, np.zeros(3, int), np.array([0, 3, 3])), shape=(4, 4))
+    if form == "lil":
+        array = sparse.lil_array((4, 4), dtype=dtype)
+        array.rows[:2], array.data[:2] = [[1, 1, 1], [2]], [list(weights[:3]), [weights[3]]]
+        return array
+    if form == "csc":  # by columns
+        return sparse.csc_array((weights, [0, 0, 0, 1], [0, 0, 3, 4, 4]), shape=(4, 4))
+    array = sparse.csr_array((weights, [1, 1, 1, 2], [0, 3, 4, 4, 4]), shape=(4, 4))
+    return sparse.coo_array(array) if form == "coo" else array
 
 
-@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array])
-def test_entries_of_one_place_are_parallel_arcs_where_scipy_takes_them_so(form):
-    array = form(([5.0, 3.0], [1, 1], [0, 2, 2]), shape=(2, 2))  # in CSR two arcs 0 -> 1, in CSC 1 -> 0
-    expected = csgraph.dijkstra(array)
-    assert expected.max(initial=0, where=np.isfinite(expected)) == 3
-    np.testing.assert_array_equal(kernels.all_pairs(array).distances, expected)
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize(("dtype", "scale"), [("int8", 20), ("int64", 1), ("float32", 1), ("float64", 0.5)])
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr", "lil"])
+def test_of_duplicate_entries_the_cheapest_counts(form, dtype, scale, directed):
+    array = with_duplicates(form, dtype, scale)
+    before, reached = copy.deepcopy(vars(array)), np.inf if form == "bsr" else 3 * scale
+    row = [0, 3 * scale, reached, np.inf]
+    back = [np.inf, 0, 0, np.inf] if directed else [3 * scale, 0, 0, np.inf]
+    assert kernels.shortest_paths(array, 0, directed=directed).distances.tolist() == row
+    assert kernels.shortest_paths(array, 0, limit=9 * scale, directed=directed).distances.tolist() == row
+    assert kernels.distances(array, [0], directed=directed).distances.tolist() == [row]
+    with kernels.prepare(array, directed=directed) as prepared:
+        assert prepared.all_pairs().distances[0].tolist() == row
+        if form != "bsr":
+            assert prepared.distances([1]).distances.tolist() == [back]
+    for name, value in before.items():
+        np.testing.assert_array_equal(getattr(array, name), value)
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr"])
+def test_of_duplicate_entries_in_a_file_the_cheapest_counts(form, tmp_path):
+    array = with_duplicates(form, "int64", 1)
+    sparse.save_npz(tmp_path / "graph.npz", array)
+    row = [0, 3, np.inf if form == "bsr" else 3, np.inf]
+    assert kernels.shortest_paths(tmp_path / "graph.npz", 0).distances.tolist() == row
+    assert kernels.shortest_paths(io.read_graph(tmp_path / "graph.npz"), 0).distances.tolist() == row
 
 
 def test_zeros_that_fill_a_block_are_no_arcs():
@@ -184,7 +218,6 @@ def float_graphs():
         "negative": sparse.csr_array([[0, -1, 3], [0, 0, 2], [0.5, 0, 0]]),
         "64 bits": sparse.csr_array([[0, 2**40, 3 * 2**40], [0, 0, 2**39], [0, 0, 0]]),
         "unsigned": sparse.csr_array(np.array([[0, 2**63, 0], [0, 0, 0], [0, 7, 0]], np.uint64)),
-        "added to more than fits": sparse.coo_array(([2**30, 2**30, 1], ([0, 0, 1], [1, 1, 2])), shape=(3, 3)),
         "a long way": sparse.csr_array([[0, 2**31 - 2, 0], [0, 0, 1], [0, 0, 0]]),
     }
 
@@ -207,9 +240,10 @@ def assert_as_scipy(array):
     np.testing.assert_array_equal(expected[np.arange(3), found.farthest], found.eccentricity)
 
 
-def test_whole_weights_beside_inf_are_whole():
-    array = sparse.csr_array([[0, np.inf, 2], [np.nan, 0, 5], [0, 0, 0]])
-    assert isinstance(as_graph(array), Graph)
+@pytest.mark.parametrize("other", [np.inf, np.nan])
+def test_whole_weights_beside_inf_are_whole(other):
+    array = sparse.csr_array([[0, np.inf, 2], [other, 0, 5], [0, 0, 0]])
+    assert kernels.distances(array, [0], dtype="int32").distances.tolist() == [[0, INF, 2]]
 
 
 @pytest.mark.parametrize("name", float_graphs())
@@ -267,13 +301,6 @@ def test_scipys_arrays_are_read_as_scipy_reads_them(dtype, form):
     dense = np.array([[0, 3, 9, 0], [0, 0, 2, 0], [1, 0, 0, 0], [0, 0, 0, 5]], dtype)
     for array in (sparse.csr_array(dense).asformat(form), sparse.csr_matrix(dense).asformat(form)):
         np.testing.assert_array_equal(kernels.all_pairs(array).distances, csgraph.dijkstra(array))
-
-
-@pytest.mark.parametrize(("dtype", "weight"), [("int8", 100), ("uint8", 200), ("int16", 30000), ("float32", 2**24)])
-def test_entries_of_one_place_do_not_wrap_when_they_are_added(dtype, weight):
-    data, indices = np.array([weight, weight - 1], dtype), np.array([1, 1], np.int64)
-    array = sparse.coo_array((data, (np.zeros(2, int), indices)), shape=(2, 2))
-    assert kernels.shortest_paths(array, 0).distances.tolist() == [0, 2 * weight - 1]
 
 
 @pytest.mark.parametrize("weight", [1, 0.5, -1])
@@ -443,6 +470,48 @@ NO_WHOLE_WEIGHT = "is not a whole number up to 2147483646: other weights are for
 def test_columns_that_make_no_graph(columns, more, message):
     with pytest.raises(InputError, match=message):
         Graph.from_edges(*columns, **more)
+
+
+FLAGS = {
+    "Graph": ("directed", lambda flag: Graph(int32(0, 0), int32(), int32(), flag)),
+    "from_arcs": ("directed", lambda flag: Graph.from_arcs(2, [0], [1], [1], directed=flag)),
+    "from_edges": ("directed", lambda flag: Graph.from_edges([0], [1], directed=flag)),
+    "Solver": ("directed", lambda flag: kernels.Solver(SAMPLE, directed=flag)),
+    **{
+        name: ("directed", lambda flag, name=name, args=args: getattr(kernels, name)(SAMPLE, *args, directed=flag))
+        for name, args in {
+            "prepare": (),
+            "shortest_paths": (0,),
+            "all_pairs": (),
+            "distances": ([0],),
+            "distance_pieces": ([0],),
+            "nearest": ([0], 1),
+            "reachable": ([0], 1),
+            "eccentricities": (),
+        }.items()
+    },
+    "nearest backward": ("reverse", lambda flag: kernels.nearest(SAMPLE, [0], 1, reverse=flag)),
+    "reachable backward": ("reverse", lambda flag: kernels.reachable(SAMPLE, [0], 1, reverse=flag)),
+    "reciprocals": ("reciprocals", lambda flag: kernels.prepare(SAMPLE).eccentricities(reciprocals=flag)),
+    "centrality": ("directed", lambda flag: centrality.diameter(SAMPLE, directed=flag)),
+    "wf_improved": ("wf_improved", lambda flag: centrality.closeness_centrality(SAMPLE, wf_improved=flag)),
+}
+
+
+@pytest.mark.parametrize(("name", "call"), FLAGS.values(), ids=FLAGS)
+def test_a_flag_is_true_or_false(name, call):
+    for flag in (True, False, np.True_, np.False_):
+        call(flag)
+    for flag in ("False", 0, 1, None, [True], np.array([True])):
+        with pytest.raises(InputError, match=f"^{name} must be True or False, not {re.escape(repr(flag))}$"):
+            call(flag)
+
+
+def test_a_flag_is_looked_at_although_the_graph_is_known():
+    graph = io.read_graph(SAMPLE)
+    kernels.shortest_paths(graph, 0)
+    with pytest.raises(InputError, match="directed must be True or False, not 'False'"):
+        kernels.shortest_paths(graph, 0, directed="False")
 
 
 @pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
@@ -704,6 +773,8 @@ def few(monkeypatch):
         (graphs.grid, 9, None, "dijkstra/scipy", "no GPU is visible"),
         (graphs.grid, 2, CARD, "dijkstra/scipy", "longer to start than 2 searches"),
         (graphs.grid, 1000, CARD, "hierarchy/many_sources", "pays off for 1,000 sources"),
+        (graphs.grid, 500, CARD, "hierarchy/many_sources", "pays off for 500 sources"),
+        (graphs.grid, 250, CARD, "bellman_ford/multi_source_apsp", "all pairs, since 250 of 2,500 vertices"),
         (
             graphs.grid,
             249,
@@ -726,6 +797,13 @@ def few(monkeypatch):
 def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
     chosen, why = choose_many(graph(2500), sources, card)
     assert chosen == variant and re.search(reason, why), why
+
+
+def test_all_pairs_are_chosen_if_they_fit_in_the_hosts_memory(few, monkeypatch):
+    needed = HOST_BYTES * 2500**2
+    for free, start in ((needed, "all pairs, since 499 of 2,500"), (needed - 1, "one source after the other, since")):
+        monkeypatch.setattr(memory, "host_memory", lambda free=free: free)
+        assert choose_many(graphs.grid(2500), 499, CARD)[1].startswith(start)
 
 
 def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(streets, few):

@@ -82,7 +82,7 @@ def calls(rng):
             "u": rng.choice([None, source]),
             "v": rng.choice([None, source, [source, other]]),
             "nbunch": rng.choice([None, source, [source, other, target], [source, source]]),
-            "wf_improved": rng.random() < 0.5,
+            "wf_improved": rng.choice([True, False, 1, ""]),
         }
         if name == "average_shortest_path_length":
             given["method"] = rng.choice([None, "unweighted", "dijkstra"])

@@ -1,9 +1,12 @@
 """kernels.prepare: layouts, threads, closing, results on the card; and what is kept of an array."""
 
+import contextlib
 import functools
 import gc
 import threading
 import weakref
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,11 +18,13 @@ from kernels.errors import InputError
 from kernels.fast import floats, near_far, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
+from kernels.gpu import driver
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, csgraph, inputs, searches, solver
 from kernels.library.choice import BreakEven, Card
 from kernels.run import Result, Run
 from tests.support import graphs
+from tests.support.forks import forks, in_a_fork
 from tests.support.trees import CARD, assert_trees, lengths, with_scipys_fills
 
 
@@ -170,6 +175,104 @@ def test_threads(solvers, on_card):
     assert len(results) == 8
     for (number, source), found in results.items():
         assert_right(found, on[number % solvers], source)
+
+
+@contextlib.contextmanager
+def in_a_thread(call, reached, release):
+    """Run the call in a thread; it must set `reached` and wait for `release`, as the body of the statement starts."""
+    thread = threading.Thread(target=call)
+    thread.start()
+    try:
+        assert reached.wait(60)
+        yield
+    finally:
+        release.set()
+        thread.join()
+
+
+@forks
+@pytest.mark.parametrize("weight", [2, 0.5])
+def test_a_process_that_is_forked_while_a_thread_searches(weight, no_card, monkeypatch):
+    reached, release, here = threading.Event(), threading.Event(), threading.current_thread()
+    array = sparse.csr_array([[0, weight, 0], [0, 0, weight], [0, 0, 0]])
+
+    def dijkstra(*given, **options):
+        if threading.current_thread() is not here:
+            reached.set()
+            release.wait(60)
+        return scipys.dijkstra(*given, **options)
+
+    monkeypatch.setattr(searches, "csgraph", SimpleNamespace(dijkstra=dijkstra))
+    with kernels.prepare(array) as prepared:
+        kernels.shortest_paths(array, 0)  # keeps the array
+        for asked in (prepared.shortest_paths, lambda source: kernels.shortest_paths(array, source)):
+            reached.clear(), release.clear()
+            with in_a_thread(lambda asked=asked: asked(0), reached, release):
+                assert in_a_fork(lambda asked=asked: asked(1).distances.tolist()) == [np.inf, 0, weight]
+                assert in_a_fork(lambda: kernels.shortest_paths(chain(1, 2), 0).distances.tolist()) == [0, 1, 3]
+    assert in_a_fork(prepared.close) is None
+
+
+@forks
+def test_a_process_that_is_forked_while_the_card_is_taken(monkeypatch):
+    monkeypatch.setattr(Card, "visible", lambda: CARD)
+    monkeypatch.setattr(driver, "simulated", lambda: True)
+    made, reached, release = kernels.Solver(chain(1)), threading.Event(), threading.Event()
+
+    def search():
+        with made.working():
+            reached.set()
+            release.wait(60)
+
+    def enter(solver):
+        with solver.working():
+            return "entered"
+
+    with in_a_thread(search, reached, release):
+        assert in_a_fork(lambda: enter(made)) == in_a_fork(lambda: enter(kernels.Solver(chain(2)))) == "entered"
+
+
+@forks
+def test_a_process_that_is_forked_while_a_property_is_computed(no_card, monkeypatch):
+    """In Python 3.11, functools.cached_property holds a lock meanwhile."""
+    reached, release, of, here = threading.Event(), threading.Event(), Graph.to_scipy, threading.current_thread()
+
+    def to_scipy(graph):
+        if threading.current_thread() is not here:
+            reached.set()
+            release.wait(60)
+        return of(graph)
+
+    monkeypatch.setattr(Graph, "to_scipy", to_scipy)
+    with in_a_thread(lambda: kernels.prepare(chain(1)).distances([0]), reached, release):
+        assert in_a_fork(lambda: kernels.prepare(chain(1, 2)).distances([0]).distances.tolist()) == [[0, 1, 3]]
+
+
+@forks
+def test_all_pairs_in_a_process_that_is_forked_after_a_search_by_networkit(no_card):
+    assert kernels.all_pairs(example()).variant == "dijkstra/networkit_apsp"  # starts threads of OpenMP
+    found = in_a_fork(lambda: kernels.all_pairs(example()))
+    assert found.variant == "dijkstra/scipy_apsp" and "NetworKit's threads do not survive a fork" in found.reason
+    np.testing.assert_array_equal(found.distances, scipys.dijkstra(example().to_scipy()))
+
+
+@forks
+def test_a_process_that_is_forked_after_the_card_was_used(monkeypatch):
+    monkeypatch.setattr(driver, "cards", functools.cache(lambda: 1))
+    with monkeypatch.context() as patch:
+        patch.setattr(Card, "visible", lambda: CARD)
+        made = kernels.Solver(chain(1))
+    assert driver.cards() == 1
+    array = chain(1).to_scipy()
+    for call in (
+        lambda: made.shortest_paths(0),
+        lambda: kernels.shortest_paths(array, 0),
+        lambda: csgraph.dijkstra(array, indices=0),
+    ):
+        said = in_a_fork(call)
+        assert said.startswith("this process was forked from one that had used the card, ")
+        assert said.endswith('start processes by multiprocessing.get_context("spawn")')
+    assert in_a_fork(made.close) is None
 
 
 @pytest.mark.simulator
@@ -474,6 +577,12 @@ def test_a_limit_that_is_none(limit, no_card):
     ):
         with pytest.raises(InputError, match="limit must be a number of 0 or more, not "):
             search()
+
+
+def test_a_limit_above_the_largest_float64_is_no_limit(anywhere):
+    for limit in (10**400, Fraction(10**400)):
+        assert kernels.shortest_paths(chain(1, 2), 0, limit=limit).distances.tolist() == [0, 1, 3]
+        assert kernels.reachable(chain(1, 2), [0], limit=limit).data.tolist() == [0, 1, 3]
 
 
 def test_a_limit_is_not_for_negative_weights(anywhere):
