@@ -23,7 +23,7 @@
 # Targets: a dataset (runs its jobs), an algorithm or a variant (measures each of its cells alone), the file of a cell,
 # and the rules that `snakemake --list-target-rules` lists. Examples are all, batch (runs all jobs), table1, figure5,
 # audit (verdicts), compare (with the archive), extensions, all_pairs, archive, readme, made (existing results, for
-# --report) and travel_times (pictures of docs/travel-times.md).
+# --report), travel_times and new_york (pictures of docs/travel-times.md).
 from snakemake.utils import min_version
 
 min_version("9.27")
