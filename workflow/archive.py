@@ -143,8 +143,10 @@ def draw(rows: Measurements, archive: Path, folder: Path, config: dict) -> None:
     files["all_pairs"] = all_pairs.kept(archive, datasets)
     source, tolerance = f"From the archive {archive.name}.", config["audit"]["tolerance"]
     context = Context(source=source, datasets=datasets, tolerance=tolerance, files=files, config=config)
+    measured = {*zip(measurements.variants(rows), rows["dataset"], strict=True)}
     for view in catalogue.VIEWS:
-        if view.archived and all(files.get(name) for name in view.needs):
+        there = not view.optional or tables.define(view.columns, datasets).cells & measured
+        if view.archived and there and all(files.get(name) for name in view.needs):
             write(view.render(rows, context), folder, folder, PICTURES)
 
 

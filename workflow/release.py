@@ -29,8 +29,9 @@ def check_version() -> None:
     for name, found in (("CITATION.cff", citation), (".zenodo.json", zenodo), ("codemeta.json", codemeta)):
         if found["version"] != version:
             raise InputError(f"{name}: version {found['version']}, pyproject.toml has {version}: correct one of them")
-    released, published = str(citation["date-released"]), codemeta["datePublished"]
-    if published != released:
+    if not (released := str(citation.get("date-released") or "")):
+        raise InputError("CITATION.cff: has no date-released: add the release's date, as in CONTRIBUTING.md")
+    if (published := codemeta.get("datePublished", "none")) != released:
         raise InputError(f"codemeta.json: date {published}, CITATION.cff has {released}: correct one of them")
     found = re.search("^## .*", Path("CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     head, expected = found[0] if found else "no version", f"## {version} ({released})"

@@ -24,3 +24,6 @@ _DATASETS = {row["dataset"] for row in _ROWS} | {"sample1", "sample2", "sample3"
 _WHOLE = yaml.safe_load((ROOT / "config.yaml").read_text())
 VARIANTS = {f"{row['algorithm']}/{row['variant']}" for row in _ROWS}
 CONFIG = _WHOLE | {"datasets": {name: entry for name, entry in _WHOLE["datasets"].items() if name in _DATASETS}}
+for _options in (CONFIG["all_pairs"], *CONFIG["sweeps"].values()):
+    if "datasets" in _options:
+        _options["datasets"] = [name for name in _options["datasets"] if name in _DATASETS]

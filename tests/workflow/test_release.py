@@ -1,5 +1,6 @@
 """`make release` refuses what does not agree, with one message."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from kernels.errors import InputError
 from tests.support.copies import copy_project
@@ -23,10 +25,12 @@ def change(path, pattern, to):
     Path(path).write_text(text)
 
 
-def date_changelog():
-    """Give the changelog's version the date of CITATION.cff, if it has none yet."""
-    (day,) = re.findall(r'^date-released: "(.*)"$', Path("CITATION.cff").read_text(), re.MULTILINE)
-    change("CHANGELOG.md", r"^(## \S+) \(.*\)$", rf"\1 ({day})")
+def date_release():
+    """Give the version a date in all files that have one, unless the repository's version is released."""
+    if "date-released" not in Path("CITATION.cff").read_text():
+        change("CITATION.cff", "^version: .*", r'\g<0>\ndate-released: "2027-01-31"')
+        change("codemeta.json", '^  "version": .*', r'\g<0>\n  "datePublished": "2027-01-31",')
+        change("CHANGELOG.md", r"^(## \S+) \(.*\)$", r"\1 (2027-01-31)")
 
 
 @pytest.fixture
@@ -38,7 +42,7 @@ def folder(tmp_path, monkeypatch):
         (tmp_path / release.ARCHIVES / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / release.ARCHIVES / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    date_changelog()
+    date_release()
     release.write_sums()
 
 
@@ -60,6 +64,8 @@ def folder(tmp_path, monkeypatch):
             r'\g<1>1999-01-01"',
             r"codemeta\.json: date 1999-01-01, CITATION",
         ),
+        ("CITATION.cff", "^date-released: .*", "", r"CITATION\.cff: has no date-released: add the release's date"),
+        ("codemeta.json", '^  "datePublished": .*', "", r"codemeta\.json: date none, CITATION"),
         ("CHANGELOG.md", r"^(## \S+) .*", r"\1 (not released)", r"begins with '## \S+ \(not released\)', pyproject"),
         ("CHANGELOG.md", r"^## \S+", "## 9.9", r"CHANGELOG\.md: begins with '## 9\.9 \(.*, pyproject.* give '## "),
         ("CHANGELOG.md", r"^## .*", "", r"CHANGELOG\.md: begins with 'no version', pyproject.* give '## "),
@@ -105,9 +111,17 @@ def test_the_archives_of_the_repository_have_their_checksums(monkeypatch):
     release.check_sums()
 
 
+def test_either_all_files_or_none_say_that_the_version_is_released():
+    changes, citation = (ROOT / name for name in ("CHANGELOG.md", "CITATION.cff"))
+    unreleased = re.search(r"^## .* \(not released\)$", changes.read_text(), re.MULTILINE)
+    dated = ["date-released" in yaml.safe_load(citation.read_text())]
+    dated += ["datePublished" in json.loads((ROOT / "codemeta.json").read_text())]
+    assert dated == [not unreleased] * 2
+
+
 def test_the_repository_can_be_released_once_its_version_has_a_date(tmp_path, monkeypatch):
     monkeypatch.chdir(copy_project(tmp_path))
-    date_changelog()
+    date_release()
     command = [sys.executable, "-m", "workflow.release"]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")

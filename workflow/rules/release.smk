@@ -12,6 +12,21 @@ rule archive:
         "../scripts/archive.py"
 
 
+# Draws New York from the archive. If all pairs of nyc_time are in results/, archives first what the pictures show.
+rule new_york:
+    input:
+        unpack(new_york_input),
+    log:
+        "logs/new_york.log",
+    localrule: True
+    params:
+        kept=f"{ARCHIVE}/all_pairs/{NEW_YORK}.npz",
+    message:
+        "Draw the pictures of New York in docs/travel-times.md"
+    script:
+        "../scripts/new_york.py"
+
+
 # The text of the generated parts is in workflow/views/templates/; the other parts are written by hand.
 rule readme:
     log:

@@ -170,8 +170,9 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: layouts of the graph made on the host, in a variant's first run only. "
-        "Exception: `hierarchy` makes its order and elimination tree once, and each row repeats the time.",
+        "Before the timed region: layouts of the graph made on the host, in a variant's first run. The second run "
+        "makes them again if another variant ran between the two. Later runs of `hierarchy` repeat only the time of "
+        "order and elimination tree, about 70 % of the whole.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(

@@ -122,9 +122,9 @@ def shown_pairs(datasets: Datasets) -> list[tuple[str, str]]:
 
 def select(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the pooled rows that a table or figure shows. Raise InputError if a dataset's graphs differ."""
-    problems = {dataset: problem for problem, names in by_problem.items() for dataset in names}
-    chosen = measurements.select(rows, list(heads(name)), list(problems))
-    return chosen[chosen["problem"] == chosen["dataset"].map(problems)]
+    pairs = [(problem, dataset) for problem, names in by_problem.items() for dataset in names]
+    chosen = measurements.select(rows, list(heads(name)), [dataset for _, dataset in pairs])
+    return chosen[pd.MultiIndex.from_frame(chosen[["problem", "dataset"]]).isin(pairs)]
 
 
 def part(cells: pd.DataFrame | pd.Series, name: str) -> pd.DataFrame | pd.Series:

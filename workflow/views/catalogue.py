@@ -47,6 +47,7 @@ class View:
     reads: tuple[str, ...] = ()  # the other files that it reads, by their names in Context.files
     needs: tuple[str, ...] = ()  # those without which an archive does not have the view
     archived: bool = True  # whether archives can have the view
+    optional: bool = False  # whether an archive has the table `columns` only if one of the table's cells was measured
     tracks: tuple[str, ...] = ()  # parameters of view_tracks in workflow/rules/inputs/views.smk that make it due
 
     def render(self, rows: pd.DataFrame, context: Context, here: pd.DataFrame | None = None) -> Made:
@@ -123,6 +124,13 @@ def _many_sources_cells(config: dict) -> list[Cell]:
     ]
 
 
+def _growth_cells(config: dict) -> list[Cell]:
+    """Return the compared cells on datasets of the paper's tables, since those of others are in no fit."""
+    datasets = tables.of_config(config)
+    papers = {name for table in PAPER_TABLES for name in tables.define(table, datasets).datasets}
+    return [cell for cell in plan.compared_cells(config) if cell.dataset in papers]
+
+
 def _launch_cells(config: dict) -> list[Cell]:
     """Return the cells whose variant, or its plain one, has a CUDA-graph variant on the dataset."""
     plain = {cell: cell.registered.plain for cell in plan.compared_cells(config)}
@@ -142,6 +150,15 @@ VIEWS = (
         reads=("sources", "peers"),
         families=True,
         tracks=("datasets", "tolerance"),
+    ),
+    _extension(
+        "table7",
+        "Table 7",
+        "Table 7",
+        columns="table7",
+        cells=lambda config: plan.table_cells(config, "table7"),
+        optional=True,
+        tracks=("datasets",),
     ),
     View(
         "figure8",
@@ -193,7 +210,7 @@ VIEWS = (
             "results/growth.html": Shown("extensions", "Growth", "growth"),
             "figures/growth.svg": Shown("extensions", "Growth, drawn", "growth"),
         },
-        cells=plan.compared_cells,
+        cells=_growth_cells,
         families=True,
         tracks=("datasets",),
     ),

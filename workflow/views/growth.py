@@ -1,7 +1,7 @@
 """Fit how each variant's time grows with the graph: results/growth.csv, .md, figures/growth.*.
 
-By least squares on logarithms, over the tables' datasets, and over those of each family of generated graphs: the time
-against |V|, and against the term that theory says it is proportional to.
+By least squares on logarithms, over the datasets of the paper's tables, and over those of each family of generated
+graphs: the time against |V|, and against the term that theory says it is proportional to.
 """
 
 from collections.abc import Mapping
@@ -21,13 +21,13 @@ from kernels.registry import VARIANTS
 from workflow.judge.verdicts import CONFIDENCE
 from workflow.store import measurements
 from workflow.store.measurements import SOURCES
-from workflow.store.tables import Datasets, of_family
+from workflow.store.tables import PAPER_TABLES, Datasets, datasets_of, of_family
 from workflow.views import long_table, plots, series
 from workflow.views.context import Context, Drawing
 from workflow.views.render import or_dash, stacked
 
 TITLE = "Growth of the time with the graph"
-# The groups of cells that are fitted together: those of the tables' datasets by problem, then those of each family.
+# The groups of cells that are fitted together: those of the paper's tables by problem, then those of each family.
 FAMILIES = {family: f"{SOURCES['sssp']}, {family}" for family in KINDS}
 GROUPS = [*SOURCES.values(), *FAMILIES.values()]
 MIN_DATASETS = 5  # in a fit: with fewer the interval says nothing
@@ -51,8 +51,8 @@ BESIDE = 2.6  # points between the marks of two series on one graph
 XLABEL = "number of vertices, |V|; the marks of one graph stand side by side"
 NOTES = [
     "Fitted: the logarithm of the median of kernels_s against the logarithm of V, or of theory's term, by least "
-    "squares, over the datasets of the tables. V and E are the numbers of vertices and of arcs. kernels_s is the time "
-    "of the launches that find distances, or of a processor's search. It excludes copies, which grow differently, "
+    "squares, over the datasets of Tables 1 to 3. V and E are the numbers of vertices and of arcs. kernels_s is the "
+    "time of the launches that find distances, or of a processor's search. It excludes copies, which grow differently, "
     f"except for Blocked, Staged. A fit needs at least {MIN_DATASETS} datasets. If a cell has several batches, the "
     "median is of the batches' medians.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. The exponent of theory's term is "
@@ -118,8 +118,9 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
 
 
 def measured(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
-    """Return long_table.cells of the tables' datasets, then of each family from one source, with their "group"."""
-    found = long_table.cells(rows, of_family("", datasets))
+    """Return long_table.cells of the paper's tables' datasets, then of each family from one source, with "group"."""
+    papers = {name for table in PAPER_TABLES for names in datasets_of(table, datasets).values() for name in names}
+    found = long_table.cells(rows, {name: datasets[name] for name in datasets if name in papers})
     parts = [found.assign(group=[SOURCES[VARIANTS[key].problem] for key in found["column"]])]
     for family, group in FAMILIES.items():
         of_one_source = {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)}

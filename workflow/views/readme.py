@@ -23,7 +23,7 @@ from workflow.views.glance import AuditedByCard
 README = "README.md"
 ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
 GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
-NEAR_FAR, BLOCKED = "delta_stepping/near_far", "Floyd-Warshall Blocked"
+NEAR_FAR, HIERARCHY, BLOCKED = "delta_stepping/near_far", "hierarchy/sssp", "Floyd-Warshall Blocked"
 COMPARED = "Ours", "Paper's best", "CPU library", "Block per source"  # of Table 6
 # Table 6's columns of whole calls, each with the words that precede the names of graphs.
 CALLS = {"call median": "from vertex 0 on", "call any source median": "in the median over several sources on"}
@@ -33,16 +33,18 @@ ORIGINS = {
     "ours": "our own kernels",
     "library": "the libraries",
 }
+NEW_ARRAY, SCIPY = "csgraph.dijkstra, a new array", "scipy.sparse.csgraph.dijkstra"  # calls of library_times.csv
+PREPARING = "preparing a hierarchy"
 CALLS_SHOWN = (  # in docs/library.md; the archive has more kinds of calls
     "first answer of a process, nothing kept",
     "first answer of a process, compiled kernels kept",
     "a solver's shortest_paths",
     "a solver's shortest_paths, left on the card",
     "csgraph.dijkstra, the same array again",
-    "csgraph.dijkstra, a new array",
+    NEW_ARRAY,
     "csgraph.dijkstra, the same array again, weights not whole",
-    "scipy.sparse.csgraph.dijkstra",
-    "preparing a hierarchy",
+    SCIPY,
+    PREPARING,
     "a row of distances in a hierarchy, of 128",
     "NetworkX's single_source_dijkstra_path_length",
     "single_source_dijkstra_path_length by the backend, a new graph",
@@ -130,7 +132,12 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     rows = measurements.pooled(rows)
     beside = _beside_ours(_rows(archive, "table6", "status == 'ok'"), rows, tolerance)
     roads = _rows(archive, "many_sources_table", f"reduced_sources == vertices and dataset in {ROADS}")
+    roads = roads[:: max(len(roads) - 1, 1)]  # the first and the last
+    last = roads[-1]["dataset"] if roads else ""
     one_source = [line for line in beside if line["dataset"] in ROADS]
+    calls = library_calls(archive / "library_times.csv")
+    new_array = calls["median"].unstack("what").reindex(columns=[NEW_ARRAY, SCIPY]).dropna()
+    preparing = calls[calls.index.get_level_values("what") == PREPARING].droplevel("what")
     lost = {
         where: [line["dataset"] for line in one_source if time in line["cited wins"]] for time, where in CALLS.items()
     }
@@ -144,7 +151,11 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
         lost={where: names for where, names in lost.items() if names},
         all_pairs=[line for line in beside if line["dataset"] in GNUTELLA],
         blocked=_rows(archive, "peak_table", f"what == '{BLOCKED}' and dataset == 'gnutella30' and bits == 32"),
-        roads=roads[:: max(len(roads) - 1, 1)],  # the first and the last
+        new_array=list(new_array.itertuples(name=None)),
+        roads=roads,
+        preparing=preparing.to_dict("index"),
+        all_pairs_record=_rows(archive, "all_pairs", f"dataset == '{last}'"),
+        prepared=_rows(archive, "table6", f"column == '{HIERARCHY}' and dataset == '{last}' and prepare > 0"),
         changed=measured_before(rows, NEAR_FAR),
         tolerance=tolerance,
         roads_changed=_rows(archive, "many_sources", f"revision < {ALL_PAIRS_REVISION}"),
@@ -313,15 +324,21 @@ def links(archives: Sequence[Path], cards: Sequence[str]) -> str:
     return from_template("links", files=files)
 
 
+def library_calls(path: Path) -> pd.DataFrame:
+    """Return what calls of the library take, by (what, dataset): median, min, max, repeats; batches is 1."""
+    rows = benchmarks.LIBRARY_TIMES.read([path] if path.exists() else [])
+    found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
+    return found.rename(columns={"count": "repeats"}).assign(batches=1)
+
+
 def library_times(path: Path) -> str:
     """Return what calls of the library take: a row per kind of call, a column per dataset."""
     if not path.exists():
         return f"Not measured: the archive `{path.parent.name}` has none of it."
     rows = benchmarks.LIBRARY_TIMES.read([path])
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
-    others = substitutes(rows)
-    found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
-    found = found.rename(columns={"count": "repeats"}).assign(batches=1)
+    others, found = substitutes(rows), library_calls(path)
+    found = found[found.index.get_level_values("what").isin(CALLS_SHOWN)]
     cells = found.apply(lambda cell: f"{time_text(cell['median'])}, {render.spread(cell, time_text)}", axis=1)
     table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
     return from_template(

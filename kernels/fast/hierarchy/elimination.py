@@ -220,8 +220,8 @@ def find_order(start: np.ndarray, around: np.ndarray) -> np.ndarray:
     rank = vertices["rank"].copy()
     left = np.flatnonzero(rank < 0)
     require_numbers(int(vertices["degree"][left].sum(dtype=np.int64)), "neighbours")
+    packed = pack(left, start, around, vertices)  # even if none is left, so that the smallest graph compiles it
     if len(left):
-        packed = pack(left, start, around, vertices)
         # pymetis converts arrays of any other dtype element by element.
         adjacency = pymetis.CSRAdjacency(*(array.astype(pymetis.zero_copy_dtype()) for array in packed))
         _, found = pymetis.nested_dissection(adjacency)

@@ -176,6 +176,21 @@ def test_any_number_of_parallel_arcs(there, back):
         check(on, "sssp", result, source, full_check=100, checked_rows=1)
 
 
+def test_the_smallest_graph_compiles_all_that_preparing_a_larger_one_runs():
+    """Otherwise compiling would count as preparing: the harness first runs a variant on two vertices."""
+
+    def compiled() -> dict[str, int]:
+        return {name: len(one.signatures) for name, one in vars(elimination).items() if hasattr(one, "signatures")}
+
+    for function in vars(elimination).values():
+        if hasattr(function, "signatures"):
+            function._reset_overloads()
+    elimination.prepare(graphs.path(2))
+    before = compiled()
+    elimination.prepare(graphs.dense(12))
+    assert before["pack"] and compiled() == before
+
+
 def test_more_than_int32_numbers_is_refused(monkeypatch):
     """Neighbours, arcs, words of records, and arcs and closures."""
     on = graphs.grid(30)

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import logging
+import lzma
 import os
 import socket
 import sys
@@ -17,6 +18,8 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
+from kernels.graph import Graph
+from tests.support.project import Project
 from tests.support.server import ranged, serving, status, whole
 from workflow import configuration
 from workflow.data import download
@@ -566,3 +569,44 @@ def test_a_bar_on_a_terminal(site, capsys, monkeypatch, caplog):
     fetch(site.url("/data", whole(DATA)))
     assert "B/s]" in capsys.readouterr().err
     assert not any("%" in line for line in caplog.messages)
+
+
+# Files of the 9th DIMACS Challenge that are in folders of their own: travel times, and Rome's, which is not gzipped.
+
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+SMALL_TOWN = b"c a town\np sp 3 4\na 1 2 5\na 2 1 5\na 2 3 7\na 3 2 7\n"
+SERVED = {
+    "nyc_time": ("/challenge9/data/USA-road-t/USA-road-t.NY.gr.gz", "USA-road-t.NY.gr.gz"),
+    "rome": ("/challenge9/data/rome/rome99.gr", "rome99.gr.xz"),
+}
+
+
+def packed(site, folder, contents, **changes):
+    """Make the packed graphs of datasets of config.yaml from {dataset: the content of its file}."""
+    for dataset, content in contents.items():
+        site.url(SERVED[dataset][0], whole(content))
+    mirror = f"http://127.0.0.1:{site.server_port}/challenge9/data"
+    entries = {name: CONFIG["datasets"][name] | {"coordinates": None} | changes for name in contents}
+    project = Project.make(folder, datasets=entries, archives={"challenge9": [mirror]})
+    files = {name: f"resources/graphs/{name}.npz" for name in contents}
+    project.snakemake(*files.values())
+    return {name: Graph.load(folder / file) for name, file in files.items()}
+
+
+def test_files_of_other_folders_plain_or_gzipped_become_graphs(site, tmp_path):
+    contents = {"rome": SMALL_TOWN, "nyc_time": gzip.compress(SMALL_TOWN)}
+    found = packed(site, tmp_path, contents, vertices=3, arcs=4, sha256="any")
+    assert {name: graph.weights.tolist() for name, graph in found.items()} == {name: [5, 5, 7, 7] for name in contents}
+    assert (tmp_path / "resources/raw/rome99.gr").read_bytes() == SMALL_TOWN
+
+
+FOLDERS = [parent / "shared/data/real" for parent in ROOT.parents]
+
+
+@pytest.mark.skipif(not any(map(Path.is_dir, FOLDERS)), reason="the archive's own files are not beside the repository")
+def test_the_archives_own_files_of_rome_and_of_travel_times_become_graphs(site, tmp_path):
+    (folder,) = filter(Path.is_dir, FOLDERS)
+    contents = {name: (folder / file).read_bytes() for name, (_, file) in SERVED.items()}
+    found = packed(site, tmp_path, contents | {"rome": lzma.decompress(contents["rome"])})
+    assert (found["rome"].vertices, found["rome"].arcs, found["rome"].directed) == (3353, 8870, True)
+    assert (found["nyc_time"].vertices, found["nyc_time"].arcs) == (264_346, 733_846)

@@ -15,6 +15,7 @@ from kernels.fast.hierarchy import all_pairs, fragments
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import SIMULATOR, card
 from kernels.graph import Graph
+from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
 from tests.support import graphs
 from tests.support.cells import read_csv
@@ -255,6 +256,10 @@ def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
     assert "nyc 50,000 (n=2)" in text and "- On test card.\n" in text and "bay.txt: made up." in text
     draw("many_sources_table", rows[:0], tmp_path / "none")
     assert "- No measurement.\n" in (tmp_path / "none/many_sources_table.md").read_text()
+    assert many_sources_table.OUTDATED in text  # the rows are of revision 1
+    many = write(tmp_path / "many_sources.csv", *both(revision=str(ALL_PAIRS_REVISION)))
+    draw("many_sources_table", rows, tmp_path / "now", files={"many_sources": [many]})
+    assert many_sources_table.OUTDATED not in (tmp_path / "now/many_sources_table.md").read_text()
 
 
 def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):

@@ -34,8 +34,8 @@ def test_with_a_gpu_it_says_how_long_it_takes(simulating, monkeypatch):
     simulating(False)
     config = CONFIG | {"protocol": CONFIG["protocol"] | {"batch": "a", "batches": 2}}
     needed, time, _ = announce.before(config)
-    generated = {cell[2] for cell in plan.named_cells(CONFIG)}
-    jobs = {job: cells for job, cells in plan.jobs(CONFIG).items() if job[1] not in generated}
+    papers = {cell[2] for cell in plan.table_cells(CONFIG, *plan.PAPER_TABLES)}
+    jobs = {job: cells for job, cells in plan.jobs(CONFIG).items() if job[1] in papers}
     together = sum(map(len, jobs.values()))
     assert needed == (
         f"{2 * len(jobs)} jobs (batch a, a-2), which measure {together} cells in a batch, and 2 cells alone are "

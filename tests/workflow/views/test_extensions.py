@@ -18,6 +18,7 @@ from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project
 from tests.support.project import data as graphs
 from tests.support.rows import DATASETS, in_batches, measured
+from tests.support.rows import rows_of as rows_of_times
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.judge import batches
@@ -489,6 +490,49 @@ def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches,
     }
     with pytest.raises(InputError, match="a duplicate round of the cell"):
         schema.text([nyc, nyc])
+
+
+ROME = {"rome": {"vertices": 3353, "arcs": 8870, "tables": {"sssp": ["table6", "table7"], "apsp": ["table7"]}}}
+
+
+def of_rome(times):
+    return rows_of_times(times).assign(dataset="rome", vertices=3353, arcs=8870)
+
+
+def test_table_7_has_a_row_for_each_variant_and_problem(tmp_path):
+    naive, flag, tiled = "bellman_ford/naive", "bellman_ford/stride_flag", "floyd_warshall/tiled"
+    times = {(naive, "nyc"): 0.4, (flag, "nyc"): 0.1, ("floyd_warshall/naive", "gnutella04"): 3.0}
+    times |= {(tiled, "gnutella04"): 1.5, ("dijkstra/naive", "gnutella04"): 0.6}
+    elsewhere = rows_of_times({(naive, "bay"): 9.0})
+    alone = of_rome({("bellman_ford/cpu", "nyc"): 0.8})
+    rows = pd.concat([in_batches(of_rome(times)), alone, elsewhere], ignore_index=True)
+    draw("table7", rows, tmp_path, datasets=DATASETS | ROME)
+    text = (tmp_path / "table7.md").read_text()
+    head, *body = table_cells(".md", text)
+    found = {row[0]: dict(zip(head, row, strict=True)) for row in body}
+    assert list(found) == [
+        *("Bellman-Ford CPU", "Bellman-Ford Naive", "Bellman-Ford Stride with Flag", "Dijkstra Naive"),
+        *("Floyd-Warshall Naive", "Floyd-Warshall Tiled"),
+    ]
+    flag = found["Bellman-Ford Stride with Flag"]
+    assert (flag["Problem"], flag["Dataset"], flag["Whole call"]) == ("one source", "rome", "200 ms")
+    assert (flag["Kernels"], flag[CROSS]) == ("100 ms", "4.00") and "3 batches" in flag["Runs"]
+    assert found["Dijkstra Naive"]["Problem"] == "all pairs" and found["Dijkstra Naive"][CROSS] == "5.00"
+    assert found["Floyd-Warshall Tiled"][CROSS] == "2.00" and found["Bellman-Ford CPU"][CROSS] == "-"
+    csv = {row["variant"]: row for row in read_csv((tmp_path / "table7.csv").read_text())}
+    assert float(csv[tiled]["factor"]) == pytest.approx(2) and csv[tiled]["problem"] == "apsp"
+    draw("table7", rows[:0], tmp_path / "none", datasets=DATASETS | ROME)
+    assert "- No measurement.\n" in (tmp_path / "none/table7.md").read_text()
+
+
+def test_only_an_archive_with_a_small_road_network_has_table_7(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME["table7"]])
+    config = configured(datasets={name: entry | {"format": "dimacs"} for name, entry in (DATASETS | ROME).items()})
+    for dataset, there in (("nyc", False), ("rome", True)):
+        rows = of_rome({("bellman_ford/naive", "nyc"): 1.0}).assign(dataset=dataset)
+        (folder := tmp_path / dataset).mkdir()
+        archive.draw(rows, folder, folder, config)
+        assert (folder / "table7.md").exists() == there
 
 
 def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, monkeypatch):

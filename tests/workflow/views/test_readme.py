@@ -197,6 +197,26 @@ def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
     assert "before the last change of these kernels." in readme.findings(tmp_path, rows, TOLERANCE)
 
 
+def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those_of_library_times(tmp_path):
+    lines = [many_sources.row("reduced", 1, name, sources=SIZES.loc[name].vertices) for name in ("nyc", "e")]
+    pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
+    cells = {cell: ([0.1], {}) for cell in ((NEAR_FAR, "nyc"), ("bellman_ford/stride_flag", "nyc"))}
+    rows = measured(tmp_path, cells | {("dijkstra/scipy", "nyc"): ([1.0], {})})
+    draw("many_sources_table", rows, tmp_path, files={"many_sources": [tmp_path / "many_sources.csv"]})
+    draw("table6", rows, tmp_path, files={"sources": []})
+    calls = pd.read_csv(ARCHIVES[0] / "library_times.csv")
+    calls = calls[~((calls["dataset"] == "e") & (calls["what"] == readme.PREPARING))]
+    for what, seconds in ((readme.NEW_ARRAY, 0.2), (readme.SCIPY, 0.5), (readme.PREPARING, 0.25)):
+        calls.loc[(calls["what"] == what) & (calls["dataset"] == "nyc"), "seconds"] = seconds
+    calls.to_csv(tmp_path / "library_times.csv", index=False)
+    text = readme.findings(tmp_path, rows, TOLERANCE)
+    assert f"it is {CROSS}2.50 as fast on nyc (200 ms, SciPy 500 ms) and " in text
+    row = next(line for line in text.splitlines() if line.startswith("| nyc") and "(n = 1)" in line)
+    assert "| 250 ms (n = 5) |" in row
+    assert cells_of(text, "e ")[2] == "1.25 s"
+    assert "With the earlier version" not in text  # of e, the last graph, no newer time is known
+
+
 def test_what_the_verdicts_rest_on_is_counted():
     times = {
         (f"bellman_ford/{name}", at): seconds
@@ -347,6 +367,60 @@ def test_near_far_meets_the_goals_and_predictions_of_its_page():
     deviation = kernels[predicted.index] / predicted - 1
     assert (deviation.drop(["rmat20", "uniform20"]).abs() < 0.15).all()
     assert deviation[["rmat20", "uniform20"]].round(2).to_list() == [-0.34, -0.26]
+
+
+def table_rows(page, head):
+    """The cells of the rows below a table's head in a page of docs/, by their first cell."""
+    text = (ROOT / "docs" / page).read_text().split(f"| {head} |", 1)[1]
+    lines = text.split("\n\n", 1)[0].splitlines()[2:]
+    return {
+        cells[0].strip(" †"): cells[1:] for line in lines if (cells := [cell.strip() for cell in line[1:-1].split("|")])
+    }
+
+
+def test_rates_of_staged_and_times_of_ell_on_the_page_are_the_archives():
+    found = measurements.load([ARCHIVES[0] / "timings.csv"])
+    blocked, staged = (
+        found[(measurements.variants(found) == f"floyd_warshall/{name}") & (found["dataset"] == "random65536")]
+        for name in ("blocked", "staged")
+    )
+    share = blocked["kernels_s"].median() / staged["kernels_s"].median()
+    cell = re.search(r"`staged` \|.*", (ROOT / "docs/performance.md").read_text())[0]
+    assert f"{100 * share:.0f} % of the rate of `blocked` at n = 65,536 (archive)" in cell
+    assert cell.count("(archive)") == 1
+
+    page = table_rows("performance.md", "µs an iteration (archive) | CSR | ELL")
+    typed = {name: list(map(float, cells)) for name, cells in page.items()}
+    for column, name in enumerate(("stride", "stride_ell")):
+        rows = found[measurements.variants(found) == f"bellman_ford/{name}"]
+        rows = measurements.pooled(rows[rows["dataset"].isin(typed)])
+        iterations = rows["launches"] // 2
+        us = rows.assign(seconds=1e6 * rows["kernels_s"] / iterations)
+        medians = measurements.summarise(us).loc[f"bellman_ford/{name}"]["median"]
+        assert {dataset: float(digits(medians[dataset])) for dataset in typed} == {
+            dataset: values[column] for dataset, values in typed.items()
+        }
+
+
+def test_the_numbers_of_sources_for_which_a_hierarchy_pays_follow_from_the_archived_calls():
+    """F / (s - r), as docs/kernels.md says; F without preparing is what a call for two sources takes besides them."""
+    page = table_rows(
+        "kernels.md", "state of the hierarchy | rows of distances | eccentricities | distances to targets"
+    )
+    calls = readme.library_calls(ARCHIVES[0] / "library_times.csv")["median"]
+    once = {}
+    for dataset in ("nyc", "e"):
+        of = calls.xs(dataset, level="dataset")
+        s, prepare = of["a row of distances by near_far, of 128"], of[readme.PREPARING]
+        lay_out = of["laying out a prepared hierarchy, from its file"]
+        for kind, many in (("a row of distances", "128"), ("an eccentricity", "4,096")):
+            r = of[f"{kind} in a hierarchy, of {many}"]
+            fixed = 2 * (of[f"{kind} in a hierarchy, of 2"] - r)
+            for state, before in zip(page, (prepare + lay_out, lay_out, 0), strict=True):
+                once.setdefault((state, kind), []).append(f"{float(f'{(before + fixed) / (s - r):.2g}'):.0f}")
+    for state, (rows, eccentricities, _) in page.items():
+        for cell, kind in ((rows, "a row of distances"), (eccentricities, "an eccentricity")):
+            assert cell.split(", **")[0] == " and ".join(once[state, kind])
 
 
 def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):

@@ -10,7 +10,7 @@ from matplotlib.testing.compare import compare_images
 
 from tests.support.pages import blocks
 from tests.support.project import SIMULATOR, Project
-from workflow.views import travel_times
+from workflow.views import new_york, travel_times
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/travel-times.md"
@@ -26,7 +26,8 @@ def test_the_rule_draws_the_pictures_of_the_page(tmp_path):
     (tmp_path / "docs").mkdir()
     shutil.copy2(PAGE, tmp_path / "docs")
     project.snakemake("travel_times", environment=SIMULATOR)
-    for name in re.findall(r"^!\[.+\]\((.+)\)$", PAGE.read_text(), re.MULTILINE):
+    shown = re.findall(r"^!\[.+\]\((.+)\)$", PAGE.read_text(), re.MULTILINE)
+    for name in [name for name in shown if name not in new_york.PICTURES]:
         differ = compare_images(str(ROOT / "docs" / name), str(tmp_path / "docs" / name), tol=2)
         assert not differ, f"{differ}: run snakemake --cores 1 travel_times"
 

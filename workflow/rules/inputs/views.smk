@@ -61,6 +61,20 @@ ALL_PAIRS_RECORDS = ALL_PAIRS_HERE or ALL_PAIRS_KEPT
 MAPS = {name: path for name, path in all_pairs_files(".parquet").items() if name in COORDINATES}
 
 
+NEW_YORK = "nyc_time"  # as in workflow/views/new_york.py
+
+
+@refused()
+def new_york_input(wildcards):
+    """Return what is archived of all pairs of NEW_YORK if they are in results/, else nothing."""
+    rows = f"results/all_pairs/{NEW_YORK}.parquet"
+    if not existing(rows) or NEW_YORK not in COORDINATES:
+        return {}
+    # An absolute path, so that Snakemake does not search all pairs again.
+    rows = str(Path(rows).resolve())
+    return {"rows": rows, "coordinates": coordinates_file(NEW_YORK), "graph": graph_file(NEW_YORK)}
+
+
 def all_pairs_graph(wildcards):
     if not searchable(wildcards.dataset):
         needs_gpu(f"all_pairs of {wildcards.dataset}")
