@@ -153,7 +153,7 @@ _ENTRIES = (
     Variant("edge", "apsp", "Edge", "apsp", "sparry.edge:apsp", **_SPARRY),
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", "sparry.dijkstra:block_apsp", **_SPARRY),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", "sparry.delta_stepping:block_apsp", **_SPARRY),
-    Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=6),
+    Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=7),
     Variant("hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", "ours", revision=7),
     Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", "ours", revision=2),
     Variant("dijkstra", "scipy", "SciPy", "sssp", "libraries:scipy_dijkstra", **_SCIPY),

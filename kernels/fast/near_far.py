@@ -25,6 +25,12 @@ A block calls an early meeting if its queue or its part of far is long. It also 
 its work (TOO_MUCH_REPEATED). Before an early meeting, each block moves the entries left in its queue to far, so that
 all blocks share these entries.
 
+A window lasts as long as its longest chain of near vertices. On a road network most blocks soon wait for a few. So a
+block also calls a meeting if most blocks have an empty queue. Then the threshold rises by delta although near entries
+are left: all blocks get work, and the chain goes on beside it. This relaxes more arcs too early, but the search takes
+hardly more rounds than the shortest-path tree has levels. Patience limits these meetings: it is the number of rounds
+that a block does before. It grows while the graph is so narrow that a meeting cannot give work to most blocks.
+
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
 several rounds. If most blocks were stopped with entries left and repeated much work, the card is busy, and nearer
@@ -68,7 +74,7 @@ from kernels.later import Later
 if TYPE_CHECKING:
     from kernels.run import Result, Run
 
-DELTA = 128  # delta at the start: DELTA times the mean weight, divided by the square of the mean out-degree
+DELTA, LOW_DEGREE = 128, 4  # see default_delta
 THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows have more than 4 words
 WIDE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
@@ -106,8 +112,14 @@ def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
 
 
 def default_delta(graph: Graph) -> int:
-    """Return DELTA times the mean weight, divided by the square of the mean out-degree, at least 1."""
-    return max(1, int(DELTA * graph.weights.mean() * (graph.vertices / graph.arcs) ** 2)) if graph.arcs else 1
+    """Return DELTA times the mean weight, divided by the square of the mean out-degree, at least 1.
+
+    If the mean out-degree is below LOW_DEGREE, return LOW_DEGREE / degree times as much.
+    """
+    if not graph.arcs:
+        return 1
+    degree = graph.arcs / graph.vertices
+    return max(1, int(DELTA * graph.weights.mean() / degree**2 * max(1, LOW_DEGREE / degree)))
 
 
 def tree_launches(source: int, laid: Laid, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:

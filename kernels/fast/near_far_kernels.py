@@ -5,13 +5,30 @@ from typing import NamedTuple
 import numpy as np
 from numba import cuda, uint32, uint64
 
-from kernels.fast.near_far_layout import CALLED, FAN, LEASTS, LENGTHS, LINK, LONG, QUEUED, WASTEFUL
+from kernels.fast.near_far_layout import (
+    ARRIVED,
+    BUSY,
+    CALLED,
+    FAN,
+    LEASTS,
+    LENGTHS,
+    LINK,
+    LONG,
+    QUEUED,
+    UNEVEN,
+    WASTEFUL,
+)
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
+from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, load_fresh, thread_x, u32, u64
 from kernels.graph import INF
 
 CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings
+# A block calls a meeting if most blocks have an empty queue and it had at least `patience` rounds since the last
+# meeting, and another round for each FAR_PER_ROUND entries of its part of far, which the meeting would move. After such
+# a meeting the threshold rises, unless it is FURTHEST times delta above the least distance already. Patience is
+# PATIENCE. It doubles up to MOST_PATIENCE while at most 1 / NARROW of the blocks have entries.
+PATIENCE, MOST_PATIENCE, NARROW, FAR_PER_ROUND, FURTHEST = u32(8), u32(128), u32(16), u32(256), u32(8)
 MUCH_REPEATED = u32(64)  # a block repeated much work if it repeated more than 1 / 64 of it (near_far.py)
 # A block calls a meeting if it took at least ENOUGH entries since the last meeting, has at least ENOUGH entries in its
 # queue, and repeated more than 1 / TOO_MUCH_REPEATED of its work.
@@ -97,6 +114,14 @@ class Sizes(NamedTuple):
     part_capacity: int  # capacity of each block's part of a half of far
     limit: int  # a block calls a meeting if its part has more entries
     queue_capacity: int  # capacity of a near queue, a power of two
+
+
+class Calls(NamedTuple):
+    """When a block calls a meeting."""
+
+    limit: int  # if its part of far has more entries
+    crowded: int  # if its queue has more entries
+    patience: int  # if most blocks have an empty queue, after at least this number of rounds
 
 
 class Block(NamedTuple):
@@ -265,14 +290,14 @@ def take_row(thread, threads, count, n, arcs, owners, dist, block):
 
 
 @cuda.jit(device=True)
-def go_through(thread, threads, meeting, limit, crowded, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
+def go_through(thread, threads, parts, meeting, calls, words, n, arcs, owners, dist, block, other):  # noqa: PLR0913
     """Run rounds until the queue is empty or the blocks should meet.
 
-    The block calls a meeting if its queue has more than `crowded` entries, or its part of far more than `limit`.
     other: the value of the counter that the first round does not use (even and odd rounds have a counter each).
     Returns head and tail of the queue; the next round's counter, its value, and the value of the other counter; and the
-    least distance added to far. Sets LONG after FEW_ROUNDS rounds. If the block is stopped with entries left and
-    repeated much work, adds 1 to WASTEFUL.
+    least distance added to far. Sets LONG after FEW_ROUNDS rounds, and UNEVEN if the block calls a meeting because
+    most blocks have an empty queue. Adds 1 to ARRIVED; to BUSY if the block had an entry; and to WASTEFUL if it is
+    stopped with entries left and repeated much work.
     """
     queue, counters, least = block.queue, block.counters, u32(INF)
     rounds, taken = u32(0), u32(0)
@@ -282,15 +307,21 @@ def go_through(thread, threads, meeting, limit, crowded, words, n, arcs, owners,
         waiting = u32(tail - head)
         count = min(waiting, u32(threads >> block.bits))
         now = Block(queue, counters, block.far, block.part, block.threshold, block.bits, counter, seen, head, tail)
-        asked = u32(0)
+        asked, arrived, length = u32(0), u32(0), u32(0)
         if thread == u32(threads - u32(1)):  # the last thread most often has no arc to relax
-            asked = u32(cuda.atomic.max(words, CALLED, u32(0)))
+            asked, arrived = u32(load_fresh(words, u64(CALLED))), u32(load_fresh(words, u64(ARRIVED)))
+            length = u32(cuda.atomic.add(counters, FAR, u32(0)))
         least = min(least, take_row(thread, threads, count, n, arcs, owners, dist, now))
         if thread == u32(threads - u32(1)):
-            call = waiting > crowded or u32(cuda.atomic.add(counters, FAR, u32(0))) > limit
+            call = waiting > calls.crowded or length > calls.limit
             if min(waiting, taken) >= ENOUGH:
                 again = u32(cuda.atomic.add(counters, REPEATED, u32(0)))
                 call = call or u32(SAMPLE * TOO_MUCH_REPEATED * again) > taken
+            empty = u32(arrived - u32(parts * meeting))
+            if u32(empty + empty) > parts and rounds >= u32(calls.patience + length // FAR_PER_ROUND):
+                call = True
+                if asked <= meeting:
+                    words[u32(UNEVEN + (meeting & u32(1)))] = u32(meeting + u32(1))
             if call and asked <= meeting:
                 cuda.atomic.max(words, CALLED, u32(meeting + u32(1)))
             counters[u32(STOP + (counter - ADDED))] = u32(1) if call or asked > meeting else u32(0)
@@ -304,6 +335,10 @@ def go_through(thread, threads, meeting, limit, crowded, words, n, arcs, owners,
         rounds, taken = u32(rounds + u32(1)), u32(taken + count)
         if rounds == u32(FEW_ROUNDS) and thread == 0:
             words[u32(LONG + (meeting & u32(1)))] = u32(meeting + u32(1))
+    if thread == 0:
+        cuda.atomic.add(words, ARRIVED, u32(1))
+        if taken > u32(0):
+            cuda.atomic.add(words, u32(BUSY + meeting % u32(3)), u32(1))
     if tail != head and thread == 0 and u32(u32(SAMPLE * MUCH_REPEATED) * counters[REPEATED]) > taken:
         cuda.atomic.add(words, u32(WASTEFUL + meeting % u32(3)), u32(1))
     return head, tail, counter, seen, other, least
@@ -332,21 +367,29 @@ def split_parts(thread, threads, parts, lengths, part_capacity, start, n, owners
 
 
 @cuda.jit(device=True)
-def next_window(least, threshold, delta, meeting, parts, words):
-    """Return delta and the threshold after a meeting, from what the blocks counted before the meeting.
+def next_window(least, threshold, delta, patience, meeting, parts, words):
+    """Return delta, the threshold and the patience after a meeting, from what the blocks counted before the meeting.
 
-    If near entries are left and most blocks added to WASTEFUL, halve the window. If no near entries are left and no
-    block had FEW_ROUNDS rounds, double delta, because the meetings take most of the time.
+    If near entries are left because most blocks had an empty queue, raise the threshold. If near entries are left and
+    most blocks added to WASTEFUL, halve the window. If no near entries are left and no block had FEW_ROUNDS rounds,
+    double delta, because the meetings take most of the time.
     """
+    if u32(NARROW * words[u32(BUSY + meeting % u32(3))]) <= parts:
+        patience = min(u32(patience + patience), MOST_PATIENCE)
+    else:
+        patience = PATIENCE
     if least < threshold:
-        if u32(2) * words[u32(WASTEFUL + meeting % u32(3))] > parts:
+        if words[u32(UNEVEN + (meeting & u32(1)))] == u32(meeting + u32(1)):
+            if u32(threshold - least) // FURTHEST < delta:
+                threshold = min(u32(threshold + delta), u32(INF))
+        elif u32(2) * words[u32(WASTEFUL + meeting % u32(3))] > parts:
             delta = max(u32(1), u32(u32(threshold - least) >> u32(1)))
             threshold = u32(least + delta)
     else:
         if words[u32(LONG + (meeting & u32(1)))] != u32(meeting + u32(1)):
             delta = min(u32(delta + delta), u32(1 << 30))
         threshold = min(u32(least // delta * delta + delta), u32(INF))
-    return delta, threshold
+    return delta, threshold, patience
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
@@ -370,13 +413,14 @@ def search(source, sizes, arcs, owners, dist, far, words):
     head, tail = u32(0), u32(1) if number == 0 else u32(0)
     counter, seen, other = ADDED, u32(0), u32(0)
     delta = u32(sizes.delta)
-    threshold, meeting, crowded = min(delta, u32(INF)), u32(0), u32(CROWDED)
+    threshold, meeting = min(delta, u32(INF)), u32(0)
+    calls = Calls(u32(sizes.limit), u32(CROWDED), PATIENCE)
     cuda.syncthreads()  # before other threads read the source's entry and the counters
     while True:
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
         block = Block(queue, counters, far, part, threshold, bits, counter, seen, head, tail)
         head, tail, counter, seen, other, least = go_through(
-            thread, threads, meeting, u32(sizes.limit), crowded, words, n, arcs, owners, dist, block, other
+            thread, threads, parts, meeting, calls, words, n, arcs, owners, dist, block, other
         )
         i = u32(head + thread)
         while u32(i - head) < u32(tail - head):
@@ -396,10 +440,11 @@ def search(source, sizes, arcs, owners, dist, far, words):
         least = words[u32(LEASTS + meeting % u32(3))]
         if least == INF:
             return
-        delta, threshold = next_window(least, threshold, delta, meeting, parts, words)
+        delta, threshold, patience = next_window(least, threshold, delta, calls.patience, meeting, parts, words)
         if number == 0 and thread == 0:  # no other thread reads or changes these words before the next meeting
             words[u32(LEASTS + (meeting + u32(2)) % u32(3))] = u32(INF)
             words[u32(WASTEFUL + (meeting + u32(2)) % u32(3))] = u32(0)
+            words[u32(BUSY + (meeting + u32(2)) % u32(3))] = u32(0)
         start, meeting = u64(half * u64(meeting & u32(1))), u32(meeting + u32(1))
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
         block = Block(queue, counters, far, part, threshold, bits, counter, seen, u32(0), u32(0))
@@ -409,7 +454,7 @@ def search(source, sizes, arcs, owners, dist, far, words):
         cuda.syncthreads()  # before the additions are read
         added = counters[counter]
         head, tail = u32(0), min(u32(added - seen), u32(len(queue)))
-        crowded = max(u32(CROWDED), u32(u32(2) * tail))
+        calls = Calls(u32(sizes.limit), max(u32(CROWDED), u32(u32(2) * tail)), patience)
         seen, other = other, added
         counter = u32(ADDED + u32(1) - (counter - ADDED))
 

@@ -20,8 +20,14 @@ LINK, FAN = np.uint64(1 << 63), np.uint64(1 << 62)  # bits of a word: LINK of ev
 #   LONG     1 + the number of the last meeting before which some block had FEW_ROUNDS rounds; two words, for even and
 #            odd meetings
 #   WASTEFUL the number of blocks that were stopped with entries left and repeated much work; three words, like LEASTS
+#   ARRIVED  how often blocks have gone to a meeting: once per block for each earlier meeting, and once for each block
+#            that waits for the next meeting
+#   UNEVEN   1 + the number of the last meeting called because most blocks had an empty queue; two words, like LONG
+#   BUSY     the number of blocks that had an entry before the meeting; three words, like LEASTS
 #   LENGTHS  the length of each part of far: a word per block for even meetings, then a word per block for odd meetings
-CALLED, LEASTS, QUEUED, LONG, WASTEFUL, LENGTHS = (np.uint32(i) for i in (0, 1, 4, 6, 8, 11))
+CALLED, LEASTS, QUEUED, LONG, WASTEFUL, ARRIVED, UNEVEN, BUSY, LENGTHS = (
+    np.uint32(i) for i in (0, 1, 4, 6, 8, 11, 12, 14, 17)
+)
 
 
 class Rows(NamedTuple):

@@ -51,6 +51,10 @@ if SIMULATED:
 
     min_pairs_native = min_pairs
 
+    @cuda.jit(device=True)
+    def load_fresh(array, at):
+        return array[at]
+
     def _load(count: int):
         return lambda array, at: tuple([array[at + i] for i in range(count)])
 
@@ -88,6 +92,20 @@ else:
     def _address(context, builder, kind, array, at, count):
         data = context.make_array(kind)(context, builder, array).data
         return builder.bitcast(builder.gep(data, [at]), ir.VectorType(ir.IntType(32), count).as_pointer())
+
+    @intrinsic
+    def load_fresh(typing_context, array, at):
+        """Return array[at], a 32-bit word, as other blocks see it: a plain load may find an old value. `at`: uint64."""
+
+        def codegen(context, builder, signature, arguments):
+            given, index = arguments
+            data = context.make_array(signature.args[0])(context, builder, given).data
+            address = builder.ptrtoint(builder.gep(data, [index]), ir.IntType(64))
+            kind = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
+            text = "ld.relaxed.gpu.global.u32 $0, [$1];"
+            return builder.call(ir.InlineAsm(kind, text, "=r,l", side_effect=True), [address])
+
+        return array.dtype(array, at), codegen
 
     def _load(count: int):
         @intrinsic

@@ -228,7 +228,7 @@ def windows(on: Graph, monkeypatch, **settings) -> list[tuple]:
     found, of = [], near_far_kernels.next_window
     monkeypatch.setattr(near_far_kernels, "next_window", lambda *given: found.append(of(*given)) or found[-1])
     solve(on, block=1, **settings)
-    return [(int(delta), int(threshold)) for delta, threshold in found[::4]]  # the same for each of the four threads
+    return [(int(delta), int(threshold)) for delta, threshold, _ in found[::4]]  # the same for each of the four threads
 
 
 def test_delta_is_doubled_if_meetings_come_after_few_rounds(monkeypatch):
@@ -255,6 +255,40 @@ def test_a_block_that_often_does_work_twice_calls_a_meeting(monkeypatch):
     assert len(often) > len(windows(funnel(), monkeypatch, delta=1000))
 
 
+def test_a_meeting_is_called_if_most_blocks_have_no_entries(monkeypatch):
+    on = chain([1] * 40)
+    assert len(windows(on, monkeypatch, delta=1000)) == 0  # the search ends at its first meeting
+    others = {near_far_kernels.ARRIVED: 1}  # as if another block waited
+    read = near_far_kernels.load_fresh
+    monkeypatch.setattr(near_far_kernels, "load_fresh", lambda words, at: read(words, at) + others.get(at, 0))
+    uneven = windows(on, monkeypatch, delta=10)
+    assert all(delta == 10 for delta, _ in uneven)
+    thresholds = [threshold for _, threshold in uneven]
+    assert thresholds[:2] == [20, 30]  # raised although near entries are left
+    monkeypatch.setattr(near_far_kernels, "PATIENCE", np.uint32(4))
+    assert len(windows(on, monkeypatch, delta=10)) > len(uneven)
+
+
+def test_the_next_window():
+    def after(least, patience=8, *, uneven=0, busy=132, parts=132):
+        words = np.zeros(near_far_kernels.LENGTHS, np.uint32)
+        words[near_far_kernels.UNEVEN + 1], words[near_far_kernels.BUSY] = 4 * uneven, busy
+        words[near_far_kernels.LONG + 1] = 4
+        meeting, threshold, delta = 3, 1000, 100
+        return tuple(
+            int(number)
+            for number in near_far_kernels.next_window(least, threshold, delta, patience, meeting, parts, words)
+        )
+
+    assert after(990, uneven=1) == (100, 1100, 8)
+    assert after(300, uneven=1) == (100, 1100, 8)
+    assert after(200, uneven=1) == (100, 1000, 8)  # already 8 times delta above the least distance
+    assert after(990) == (100, 1000, 8)
+    assert after(1234) == (100, 1300, 8)
+    assert [after(1234, patience, busy=8)[2] for patience in (8, 64, 128)] == [16, 128, 128]
+    assert after(1234, 128, busy=9)[2] == 8
+
+
 @pytest.mark.parametrize(("weights", "too_long"), [([4, 4, 4], False), ([1, MAX_WEIGHT, 1], True)])
 def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(weights, too_long):
     searches = near_far.NearFarSearch(chain(weights), Run(block=4))
@@ -266,8 +300,9 @@ def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(wei
 
 
 def test_delta_follows_mean_weight_and_degree():
-    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA * 16 // 9
-    assert near_far.default_delta(chain([30] * 3, vertices=300)) == 30 * near_far.DELTA * 100**2
+    assert near_far.default_delta(Graph.from_arcs(2, [0] * 12, [1] * 12, [72] * 12)) == 2 * near_far.DELTA
+    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA * 4**4 // 3**3
+    assert near_far.default_delta(chain([30] * 3, vertices=300)) == 30 * near_far.DELTA * 4 * 100**3
     assert near_far.default_delta(Graph.from_arcs(2, [0] * 99, [1] * 99, [1] * 99)) == 1
     assert near_far.default_delta(chain([0, 0])) == 1
     assert near_far.default_delta(chain([], vertices=1)) == 1
