@@ -26,7 +26,7 @@ TOOLS = {"memcheck": ("--leak-check", "no"), "racecheck": ("--racecheck-report",
 BLOCKED = ("floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged")
 MULTI_SOURCE, NEAR_FAR = "bellman_ford/multi_source_apsp", "delta_stepping/near_far"
 BLOCK_PER_SOURCE = ("edge/sssp", "edge/apsp", "dijkstra/block_apsp", "delta_stepping/block_apsp")
-OFTEN = {"MIN_QUEUE": 4, "CROWDED": 2, "DIRECT": 4}  # short queues, and blocks that meet often
+OFTEN = {"MIN_QUEUE": 4, "CROWDED": 2, "DIRECT": 4, "PATIENCE": 1}  # short queues, and blocks that meet often
 
 
 def runs(variant: Variant) -> Iterator[tuple[str, Callable[[], object]]]:

@@ -377,7 +377,7 @@ def next_window(least, threshold, delta, patience, meeting, parts, words):
     if u32(NARROW * words[u32(BUSY + meeting % u32(3))]) <= parts:
         patience = min(u32(patience + patience), MOST_PATIENCE)
     else:
-        patience = PATIENCE
+        patience = u32(PATIENCE)
     if least < threshold:
         if words[u32(UNEVEN + (meeting & u32(1)))] == u32(meeting + u32(1)):
             if u32(threshold - least) // FURTHEST < delta:
@@ -414,7 +414,7 @@ def search(source, sizes, arcs, owners, dist, far, words):
     counter, seen, other = ADDED, u32(0), u32(0)
     delta = u32(sizes.delta)
     threshold, meeting = min(delta, u32(INF)), u32(0)
-    calls = Calls(u32(sizes.limit), u32(CROWDED), PATIENCE)
+    calls = Calls(u32(sizes.limit), u32(CROWDED), u32(PATIENCE))
     cuda.syncthreads()  # before other threads read the source's entry and the counters
     while True:
         part = u64(half * u64(meeting & u32(1)) + u64(number) * part_capacity)
