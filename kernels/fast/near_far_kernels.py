@@ -3,10 +3,10 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, uint32, uint64
 
 from kernels.fast.near_far_layout import CALLED, FAN, LEASTS, LENGTHS, LINK, LONG, QUEUED, WASTEFUL
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda, uint32, uint64
 from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 
