@@ -342,6 +342,13 @@ def test_without_a_driver_there_is_no_card(monkeypatch):
     assert driver_without_numba.cards.__wrapped__() == 0
 
 
+def test_what_needs_a_gpu_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(cards, "gpu_visible", lambda: False)
+    monkeypatch.setattr(cards, "cards", lambda: 1)
+    with pytest.raises(InputError, match=r"^peak needs a GPU, but .*pip install .*\[cu13\]"):
+        cards.require_gpu("peak")
+
+
 @pytest.mark.parametrize(("value", "simulated"), [("1", True), ("0", False), ("", False), (None, False)])
 def test_the_simulator_is_asked_for(value, simulated, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
