@@ -43,7 +43,6 @@ def test_python_and_the_lock_are_those_of_make():
     assert project["requires-python"] == f">={versions[-1]}"  # the library takes newer versions than the workflow
     for name, around in {
         "README.md": "`make` needs {}; the first run needs a package index",
-        "docs/library.md": "with {}:",
         "Makefile": "{} with",
     }.items():
         said = around.format(f"Python {', '.join(versions[:0:-1])} or {version}")
