@@ -13,12 +13,16 @@ NEEDED = needs Python 3.11, 3.12 or 3.13 with venv, found $(or $(PYTHON),none): 
 CUDA ?= 13
 CORES ?= all
 LOCK := requirements/cu$(CUDA).txt
+# What can break with another NumPy, SciPy, pandas, numba or NetworkX: kernels compile, and the library's results are
+# those of SciPy and NetworkX. The other tests run with the locked packages only, to save time.
+NEWEST_TESTS := $(addprefix tests/kernels/, gpu/test_compile.py gpu/test_compiler.py test_libraries.py \
+	$(addprefix library/, test_centrality.py test_csgraph.py test_functions.py test_networkx.py test_scipy_suite.py))
 READY := .venv/.cu$(CUDA)
 SHELL := /bin/bash
 
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 
-.PHONY: help all test sanitize setup lint docs release lock clean
+.PHONY: help all test newest sanitize setup lint docs release lock clean
 
 all: setup ## (the default) measure, or simulate without a GPU; draw all tables, figures and claims
 	@python -m workflow.views.announce before
@@ -31,6 +35,15 @@ help: ## list these targets
 # With CI_TESTS=1 also what takes long, or needs Slurm or a browser.
 test: setup ## run the tests: make test ARGS="-k near_far" selects some
 	PYTHONDONTWRITEBYTECODE= pytest -n 3 --dist loadfile $(ARGS)
+
+# In .venv/newest. Without the tests that take longest.
+newest: setup ## test the library with the newest packages of the index, not the pinned ones
+	rm -rf .venv/newest
+	.venv/bin/python -m venv .venv/newest
+	.venv/newest/bin/pip install --quiet --disable-pip-version-check \
+		'.[cu$(CUDA),networkx]' hatchling hypothesis pytest pytest-xdist
+	.venv/newest/bin/pip check
+	CI_TESTS= .venv/newest/bin/python -m pytest -n 3 --dist loadfile -k 'not (hierarchy or networkxs_own_tests or reduced)' $(NEWEST_TESTS)
 
 # Needs a card, and compute-sanitizer on PATH.
 sanitize: setup ## run compute-sanitizer on every GPU variant

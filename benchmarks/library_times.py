@@ -261,10 +261,7 @@ def main(args: argparse.Namespace) -> None:
     choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
     found = []
     with host.one_card():
-        if not card.gpu_visible():
-            raise InputError(
-                "library_times needs a GPU, but none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES"
-            )
+        card.require_gpu("library_times")
         commit, clean = measure.state_of_project(args.commit)
         about: dict[str, Any] = card.describe(on_gpu=True)
         about |= {"cpu_model": card.cpu_name(), "commit": commit, "tree_clean": clean}

@@ -98,11 +98,14 @@ def run(args: argparse.Namespace) -> None:
 def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     """Return whether to simulate a GPU variant. If no GPU is visible, turn numba's simulator on.
 
-    Call this before numba is imported. Raises InputError if --limit is not given and the graph would take too long.
+    Call this before numba is imported. Raises InputError if a GPU is visible but no compiler for it is installed, and
+    if --limit is not given and the graph would take too long.
     """
     asked = driver.simulated()
     if not asked and choice.gpu_visible():
         return False
+    if not asked and driver.cards():
+        raise InputError(f"{variant.key}: {choice.why_no_gpu()}; set NUMBA_ENABLE_CUDASIM=1 to simulate one")
     most = SIMULATED_VERTICES[variant.problem]
     if args.limit is None and (graph.vertices > most or graph.arcs > SIMULATED_ARCS):
         raise InputError(

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
-from numba import cuda, types
 
 from kernels.errors import NotEnoughMemory, TimeLimit
 from kernels.gpu import card, launching
 from kernels.gpu.card import SIMULATED, CardTimer
+from kernels.gpu.compiler import cuda, types
 from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")

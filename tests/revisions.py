@@ -20,12 +20,11 @@ from types import SimpleNamespace
 from unittest.mock import patch
 
 import numpy as np
-from numba import cuda
-from numba.cuda import dispatcher
 
 from kernels.fast import blocked_floyd_warshall, multi_source, near_far_layout
 from kernels.fast.hierarchy import all_pairs
 from kernels.gpu import card
+from kernels.gpu.compiler import cuda
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS, Variant
 from kernels.run import Result
@@ -92,7 +91,7 @@ def current() -> dict[tuple[str, str, str], str]:
     card.gpu_visible = lambda: False  # launch nothing, even on a machine with a GPU
     for module in (multi_source, blocked_floyd_warshall):
         module.has_16_bit_pair_minimum = lambda: True
-    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
+    cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
     found, digests = {}, {}
     todo = [(v.key, v.revision, lambda v=v: launch(v)) for v in VARIANTS.values() if v.on_gpu]
     for key, revision, launches in [*todo, (ALL_PAIRS, ALL_PAIRS_REVISION, launch_all_pairs)]:

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import cuda
 
 from kernels import __main__ as cli
 from kernels import generate, io
 from kernels.check import check, oracle
 from kernels.errors import InputError, WrongResult
+from kernels.gpu.compiler import cuda
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.paper import bellman_ford, floyd_warshall

@@ -34,9 +34,9 @@ from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
-from numba import cuda, uint32
 
 from kernels.gpu.card import SIMULATED, gpu_visible, has_16_bit_pair_minimum
+from kernels.gpu.compiler import cuda, uint32
 from kernels.gpu.intrinsics import add_min, add_min_pairs, i32, load_four, store_four, u32, u64
 from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph

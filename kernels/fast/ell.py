@@ -15,9 +15,9 @@ with thousands of arcs do not add slots to all other rows. Overflow arcs are rel
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 from scipy.sparse import csgraph
 
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import i32, thread_x, u32
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph, kept

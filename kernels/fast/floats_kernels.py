@@ -2,9 +2,8 @@
 
 from functools import cache
 
-from numba import cuda
-
 from kernels.fast.float_graph import LANES, NONE, SOURCE, TINY
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import LAUNCH_BOUNDS, i32, thread_x, u32, u64
 from kernels.graph import INF
 

@@ -26,9 +26,9 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, uint32, uint64
 
 from kernels.gpu.card import SIMULATED, has_16_bit_pair_minimum
+from kernels.gpu.compiler import cuda, uint32, uint64
 from kernels.gpu.intrinsics import HIGH, LOW, i32, min_pairs, min_pairs_native, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph, kept, starts

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, uint32, uint64
 
 from kernels.fast.near_far_layout import (
     ARRIVED,
@@ -19,6 +18,7 @@ from kernels.fast.near_far_layout import (
     WASTEFUL,
 )
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda, uint32, uint64
 from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, load_fresh, thread_x, u32, u64
 from kernels.graph import INF
 

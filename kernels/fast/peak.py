@@ -10,10 +10,10 @@ If distances are packed, one instruction makes two relaxations.
 from functools import cache
 
 import numpy as np
-from numba import cuda, uint32
 
 from kernels.errors import WrongResult
 from kernels.fast.blocked_floyd_warshall import TileShape, run_rounds
+from kernels.gpu.compiler import cuda, uint32
 from kernels.gpu.intrinsics import add_min, add_min_pairs, u32
 from kernels.run import Run
 

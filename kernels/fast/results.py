@@ -1,8 +1,8 @@
 """Conversion of results to SciPy's form, on the card."""
 
 import numpy as np
-from numba import cuda
 
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import thread_x
 from kernels.graph import INF
 

@@ -26,10 +26,10 @@ distances of the next strip come, and the predecessors of the previous strip go.
 """
 
 import numpy as np
-from numba import cuda
 
 from kernels.fast.blocked_floyd_warshall import ROW_THREADS, TileShape, blocked, find_predecessors, kernels, upload_arcs
 from kernels.fast.blocked_floyd_warshall import launches as launches_blocked
+from kernels.gpu.compiler import cuda
 from kernels.gpu.copies import Copies
 from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import Graph

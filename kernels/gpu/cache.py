@@ -26,12 +26,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from cuda.bindings import driver as bindings
-from numba.cuda.core.caching import NullCache, _UserProvidedCacheLocator
-from numba.cuda.dispatcher import CUDACache, CUDACacheImpl
-from numba.cuda.serialize import dumps
-
-from kernels.gpu.driver import SETTINGS, STARTED, checked
+from kernels.gpu.compiler import cuda
+from kernels.gpu.driver import SETTINGS, STARTED, checked, driver
 
 log = logging.getLogger(__name__)
 KEYS = 16  # maximum number of folders
@@ -50,11 +46,11 @@ def enable(kernel) -> None:
     function = kernel.py_func
     module = sys.modules.get(function.__module__)
     is_ours = module and module.__name__.split(".")[0] == PACKAGE and vars(module) is function.__globals__
-    if is_ours and function.__closure__ is None and isinstance(kernel._cache, NullCache) and folder():
+    if is_ours and function.__closure__ is None and isinstance(kernel._cache, cuda.core.caching.NullCache) and folder():
         kernel._cache = _Cache(function)
 
 
-class _Locator(_UserProvidedCacheLocator):
+class _Locator(cuda.core.caching._UserProvidedCacheLocator):
     """Name files by module and function. File names need no stamp of the source: the folder's key covers the source."""
 
     def __init__(self, py_func, py_file):
@@ -71,13 +67,13 @@ class _Locator(_UserProvidedCacheLocator):
         return self._module
 
 
-class _Impl(CUDACacheImpl):
+class _Impl(cuda.dispatcher.CUDACacheImpl):
     """Store numba's data for a kernel together with a digest of the data."""
 
     _locator_classes = [_Locator]  # noqa: RUF012
 
     def reduce(self, kernel):
-        data = dumps(super().reduce(kernel))
+        data = cuda.serialize.dumps(super().reduce(kernel))
         return self._digest(data), data
 
     def rebuild(self, target_context, reduced):
@@ -90,7 +86,7 @@ class _Impl(CUDACacheImpl):
         return hashlib.sha256(self.filename_base.encode() + data).hexdigest()
 
 
-class _Cache(CUDACache):
+class _Cache(cuda.dispatcher.CUDACache):
     """Numba's cache of one kernel. After an error in loading, the kernel is compiled."""
 
     _impl_class = _Impl
@@ -201,7 +197,7 @@ def parts_of_key() -> dict:
         "python": sys.version_info[:2],
         "compilers": {name: found for name in COMPILERS if (found := _version(name))},
         "settings": settings(),
-        "driver": checked(bindings.cuDriverGetVersion()),
+        "driver": checked(driver.cuDriverGetVersion()),
     }
 
 

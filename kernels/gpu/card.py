@@ -8,13 +8,11 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any
 
-from cuda.bindings.driver import CUresult
-from numba import config, cuda
-
-from kernels.errors import NotEnoughMemory
+from kernels.errors import InputError, NotEnoughMemory
 from kernels.gpu import SIMULATOR, internals
+from kernels.gpu.compiler import SIMULATED, cuda
+from kernels.gpu.driver import MISSING, cards, driver
 
-SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]  # set by numba at its import
 if SIMULATED:
     internals.improve_simulator()
 # NVML's bits for the reasons of lowered clocks. Idling and clocks that a user has set are not included.
@@ -41,6 +39,13 @@ def using(device: Any) -> AbstractContextManager:
 def gpu_visible() -> bool:
     """Return whether a real GPU can be used from here."""
     return not SIMULATED and cuda.is_available()
+
+
+def require_gpu(step: str) -> None:
+    """Raise InputError if no real GPU can be used. step: what needs it."""
+    if not gpu_visible():
+        found = MISSING if cards() and not SIMULATED else "none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES"
+        raise InputError(f"{step} needs a GPU, but {found}")
 
 
 def has_16_bit_pair_minimum() -> bool:
@@ -90,7 +95,7 @@ def allocating(size: int) -> Iterator[None]:
     try:
         yield
     except cuda.cudadrv.driver.CudaAPIError as error:
-        if error.code != CUresult.CUDA_ERROR_OUT_OF_MEMORY:  # type: ignore[attr-defined]
+        if error.code != driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             raise
         raise NotEnoughMemory(size, free_memory()) from None
 

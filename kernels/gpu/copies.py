@@ -7,17 +7,18 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
-from cuda.bindings import driver, runtime
-from numba import cuda
 
 from kernels.gpu import card, internals
 from kernels.gpu.card import SIMULATED
-from kernels.gpu.driver import checked
+from kernels.gpu.compiler import cuda
+from kernels.gpu.driver import checked, driver
 from kernels.graph import starts
+from kernels.later import Later
 
 if TYPE_CHECKING:
     from kernels.run import Run
 
+runtime = Later("cuda.bindings.runtime")
 LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
 BUFFER = 2**25  # size in bytes of a page-locked buffer of Downloads
 THREADS = 16  # maximum number of threads of Downloads

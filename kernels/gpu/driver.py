@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 import time
@@ -9,12 +10,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cuda.bindings import driver
-
 from kernels.errors import InputError
+
+try:
+    from cuda.bindings import driver
+except ModuleNotFoundError:  # numba-cuda brings it; without numba-cuda it is not used
+    driver = None  # type: ignore[assignment]
 
 STARTED = time.time()  # before any kernel is imported; cache.py compares modification times of source files with it
 SETTINGS = Path(".numba_config.yaml")  # numba's settings in the working directory
+MISSING = (
+    'the packages that compile for it are missing (pip install "cuda-shortest-paths[cu13]", or [cu12] for a CUDA 12 '
+    "driver)"
+)
 
 
 def check_settings() -> None:
@@ -62,10 +70,12 @@ def checked(answer: tuple) -> Any:
 def cards() -> int:
     """Return the number of cards that the driver shows; 0 if there is no driver."""
     try:
-        checked(driver.cuInit(0))
-        return checked(driver.cuDeviceGetCount())
-    except RuntimeError:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
         return 0
+    count = ctypes.c_int()
+    refused = library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count))
+    return 0 if refused else count.value
 
 
 _forked = False

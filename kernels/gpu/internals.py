@@ -9,9 +9,8 @@ import sys
 from importlib.metadata import version
 
 import numpy as np
-from numba import cuda, types
-from numba.np import numpy_support
 
+from kernels.gpu.compiler import as_dtype, cuda, types
 from kernels.later import Later
 
 WRITTEN_FOR = "0.30.4"
@@ -95,17 +94,15 @@ def improve_simulator() -> None:
     to five times as long as with 0.1 ms. In numba's own version of `cuda.shared.array`, two threads that call it at
     once may get different arrays.
     """
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared
-
     sys.setswitchinterval(1e-4)
-    FakeCUDAShared.array = _shared_array  # type: ignore[method-assign]
+    cuda.simulator.kernelapi.FakeCUDAShared.array = _shared_array
 
 
 def _shared_array(shared, shape, dtype, alignment=None) -> np.ndarray:
     """Return a block's shared array for the calling line of a kernel; dynamic shared memory if the shape is 0."""
     if alignment is not None:
         raise RuntimeError("the simulator aligns no arrays")
-    dtype = numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(dtype)
+    dtype = as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(dtype)
     if shape == 0:
         return np.frombuffer(shared._dynshared.data, dtype, shared._dynshared_size // dtype.itemsize)
     caller = sys._getframe(1)

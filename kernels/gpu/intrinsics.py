@@ -5,9 +5,9 @@ from functools import cache
 
 import numpy as np
 from llvmlite import ir
-from numba import cuda, types
 
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda, intrinsic, types
 
 # Numba computes integers in 64 bits, so kernels convert each result to one of these types at once.
 u32, u64, i32, f64 = np.uint32, np.uint64, np.int32, np.float64
@@ -66,7 +66,6 @@ if SIMULATED:
         return store
 
 else:
-    from numba.extending import intrinsic
 
     def _assembly(text: str):
         """Return the code generator for a PTX instruction whose operands and result are 32-bit words."""

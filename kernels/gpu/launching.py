@@ -9,16 +9,15 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from cuda.bindings import driver
-from numba import cuda, njit, types
+from numba import njit
 
 from kernels.errors import TOO_MANY_BLOCKS, InputError
 from kernels.gpu import internals
-from kernels.gpu.driver import checked
+from kernels.gpu.compiler import cuda, types
+from kernels.gpu.driver import checked, driver
 
 GRAPH_ITERATIONS = 1024
 STREAMS = 16  # maximum number of streams for the launches of one step
-ATTRIBUTES = driver.CUfunction_attribute
 SHARED_LIMITS: dict[tuple[int, int], int] = {}  # bytes of shared memory allowed so far; key: card and kernel's handle
 PREFERRING: set[tuple[int, int]] = set()  # card and handle of kernels that prefer shared memory to L1 cache
 
@@ -94,7 +93,7 @@ class Prepared:
             handle, cooperative = internals.compiled_kernel(kernel, arguments, self.device, keys)
             shared = shared[0] if shared else 0
             if shared > SHARED_LIMITS.get((self.device, handle), 0):
-                limit = ATTRIBUTES.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
                 checked(driver.cuKernelSetAttribute(limit, shared, handle, self.device))
                 SHARED_LIMITS[self.device, handle] = shared
             given = handle, *_three(blocks), *_three(threads), shared
@@ -248,7 +247,7 @@ def _prefer_shared_memory(device: int, rows: list[tuple]) -> None:
     """
     for handle in {given[0] for given, *_ in rows}:
         if SHARED_LIMITS.get((device, handle)) and (device, handle) not in PREFERRING:
-            carveout = ATTRIBUTES.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
+            carveout = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
             checked(driver.cuKernelSetAttribute(carveout, 100, handle, device))  # per cent
             PREFERRING.add((device, handle))
 

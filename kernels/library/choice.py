@@ -15,7 +15,6 @@ from functools import cache
 from typing import NamedTuple
 
 import numpy as np
-from cuda.bindings import nvvm
 
 from kernels import memory
 from kernels.errors import InputError
@@ -28,6 +27,7 @@ from kernels.library.answers import HOST_BYTES
 csgraph = Later("scipy.sparse.csgraph")
 libraries = Later("kernels.libraries")
 elimination, many_sources = Later("kernels.fast.hierarchy.elimination"), Later("kernels.fast.hierarchy.many_sources")
+nvvm = Later("cuda.bindings.nvvm")
 log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 SMALL = 2**15  # vertices plus arcs, times sources; below it, SciPy ends before a search on a card has started
@@ -92,7 +92,12 @@ def gpu_visible() -> bool:
 
 @cache
 def _can_compile() -> bool:
-    """Return whether NVVM is installed. Do not import numba, because the import takes longer than many searches."""
+    """Return whether numba-cuda and NVVM are installed.
+
+    Do not import numba, because the import takes longer than many searches.
+    """
+    if not importlib.util.find_spec("numba_cuda"):
+        return False
     try:
         nvvm.version()
     except (RuntimeError, nvvm.nvvmError):
@@ -103,7 +108,14 @@ def _can_compile() -> bool:
 @cache
 def _say_no_gpu() -> None:
     if not log.isEnabledFor(logging.INFO):  # at level INFO, each choice logs its reason instead
-        log.warning("no GPU is visible: SciPy and NetworKit search on the CPU instead")
+        log.warning("%s: SciPy and NetworKit search on the CPU instead", why_no_gpu())
+
+
+def why_no_gpu() -> str:
+    """Return why no GPU is used."""
+    if driver.simulated() or not driver.cards() or _can_compile():
+        return "no GPU is visible"
+    return f"a GPU is visible, but {driver.MISSING}"
 
 
 _forked_with_networkit = False  # whether this process was forked from one that had imported NetworKit
@@ -120,7 +132,7 @@ os.register_at_fork(after_in_child=_note_fork)  # a search by NetworKit would wa
 def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:
     """Return the variant (algorithm/variant) for one source, and the reason."""
     if card is None:
-        return SCIPY, "no GPU is visible, and of the CPU libraries SciPy is the fastest from one source"
+        return SCIPY, f"{why_no_gpu()}, and of the CPU libraries SciPy is the fastest from one source"
     if graph.vertices + graph.arcs < SMALL:
         return SCIPY, f"a GPU takes longer to start than {graph.vertices + graph.arcs:,} vertices and arcs"
     return NEAR_FAR, "the fastest measured variant from one source"
@@ -138,8 +150,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         if _forked_with_networkit:
             return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit's threads do not survive a fork"
         if importlib.util.find_spec("networkit"):
-            return "dijkstra/networkit_apsp", f"no GPU is visible, and NetworKit takes all {libraries.cores()} cores"
-        return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed"
+            return "dijkstra/networkit_apsp", f"{why_no_gpu()}, and NetworKit takes all {libraries.cores()} cores"
+        return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and NetworKit is not installed"
     if n * (n + arcs) < SMALL:
         return "dijkstra/scipy_apsp", f"a GPU takes longer to start than {n:,} searches of so few vertices and arcs"
     core = int(np.count_nonzero(np.diff(graph.indptr)))
@@ -173,7 +185,7 @@ def choose_many(
     condition decides first, this function prepares one: seconds for a million vertices.
     """
     if card is None:
-        return SCIPY, "no GPU is visible, and SciPy finds distances without predecessors"
+        return SCIPY, f"{why_no_gpu()}, and SciPy finds distances without predecessors"
     if sources * (graph.vertices + graph.arcs) < SMALL:
         return SCIPY, f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
     unfit = _unfit(graph, sources, card, search, least)

@@ -450,7 +450,7 @@ class FloatSearch:
             raise InputError(f"{on.given.name}: a limit is for weights of 0 or more: search without one")
         if Card.visible() is None:
             found = "stops at a limit" if limit < np.inf else "takes weights in float64"
-            self.reason = f"no GPU is visible, and of the CPU libraries SciPy {found}"
+            self.reason = f"{choice.why_no_gpu()}, and of the CPU libraries SciPy {found}"
         elif len(sources) * size < choice.SMALL:
             self.reason = f"a GPU takes longer to start than {len(sources):,} searches of so few vertices and arcs"
         elif limit < np.inf:

@@ -564,7 +564,7 @@ class Solver:
     def _whole_numbers_on_card(self) -> WholeNumbers:
         """Return the searches in integers; raise InputError if they cannot leave results on a card."""
         if not self.on_card:
-            raise InputError('out="device": no GPU is visible: take the results on the host')
+            raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
         if not isinstance(self.graph, Graph):
             raise self._too_long_for_card()
         return self.in_whole_numbers

@@ -15,8 +15,8 @@ Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter
 from collections.abc import Sequence
 
 import numpy as np
-from numba import cuda
 
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import thread_x
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph

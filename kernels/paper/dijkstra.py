@@ -8,8 +8,8 @@ A thread writes only to its source's row of visited, dist and predecessor, and n
 """
 
 import numpy as np
-from numba import cuda
 
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import thread_x
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph

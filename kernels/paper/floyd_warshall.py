@@ -18,8 +18,8 @@ round. kernels/fast/blocked_floyd_warshall.py calls the primary tile the diagona
 from functools import cache, lru_cache
 
 import numpy as np
-from numba import cuda, int32
 
+from kernels.gpu.compiler import cuda, int32
 from kernels.gpu.intrinsics import thread_x, thread_y
 from kernels.gpu.launching import STEP, blocks_for
 from kernels.graph import INF, Graph

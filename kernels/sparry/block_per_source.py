@@ -9,8 +9,8 @@ shared memory if they fit, else in a row of global memory.
 from collections.abc import Callable
 
 import numpy as np
-from numba import cuda
 
+from kernels.gpu.compiler import cuda
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 

@@ -16,8 +16,8 @@ Only the owner of v reads and writes dist[v] and the mark of v. Barriers separat
 from functools import cache
 
 import numpy as np
-from numba import cuda, int32, uint8
 
+from kernels.gpu.compiler import cuda, int32, uint8
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 from kernels.sparry import block_per_source

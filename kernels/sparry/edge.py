@@ -11,8 +11,8 @@ This causes another round, so the old value costs time but never gives a wrong r
 from functools import cache
 
 import numpy as np
-from numba import cuda, int32
 
+from kernels.gpu.compiler import cuda, int32
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 from kernels.sparry import block_per_source

@@ -395,7 +395,7 @@ def test_what_is_too_large_for_the_simulator(words, vertices, arcs, most):
 ENDLESS = """
 import dataclasses, sys
 import numpy as np
-from numba import cuda
+from kernels.gpu.compiler import cuda
 from kernels import __main__, registry
 
 @cuda.jit

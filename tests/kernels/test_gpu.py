@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numba import cuda, int32
 from scipy.sparse import csgraph
 
 import kernels
@@ -28,6 +27,7 @@ from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.floats import Float64Search, FloatGraph
 from kernels.fast.hierarchy import elimination
 from kernels.gpu import card, internals, launching
+from kernels.gpu.compiler import cuda, int32
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
 from kernels.graph import INF, Graph
 from kernels.library import choice

@@ -10,9 +10,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from numba import cuda, uint32
-from numba.cuda import dispatcher
 
+from kernels.gpu.compiler import cuda, uint32
 from kernels.harness import Protocol
 from kernels.registry import VARIANTS
 from tests import revisions as ptx
@@ -48,7 +47,7 @@ def test_the_kernels_are_those_of_the_recorded_revisions():
 
 
 def test_a_part_of_a_kernel_may_become_a_function(monkeypatch):
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    monkeypatch.setattr(cuda.dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
 
     @cuda.jit(device=True)
     def third(out):

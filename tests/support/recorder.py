@@ -3,8 +3,8 @@
 from contextlib import nullcontext
 
 import numpy as np
-from numba import typeof
 
+from kernels.gpu.compiler import typeof
 from kernels.gpu.launching import STEP
 from kernels.graph import Graph
 from kernels.run import Run

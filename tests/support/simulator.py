@@ -12,11 +12,10 @@ from typing import ClassVar
 from unittest.mock import patch
 
 import numpy as np
-from numba import types
-from numba.cuda.simulator import kernel, kernelapi
-from numba.cuda.simulator.kernelapi import Dim3
-from numba.np import numpy_support
 
+from kernels.gpu.compiler import as_dtype, cuda, types
+
+kernel, kernelapi = cuda.simulator.kernel, cuda.simulator.kernelapi
 MOST_BLOCKS = 8  # a larger grid's blocks run one after the other
 
 
@@ -34,7 +33,7 @@ def blocks_at_once():
 
 
 def shared_array(shared, shape, dtype, alignment=None):
-    dtype = numpy_support.as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(dtype)
+    dtype = as_dtype(dtype) if isinstance(dtype, types.Type) else np.dtype(dtype)
     caller = sys._getframe(1)
     place = threading.current_thread().blockIdx.x, shape and (caller.f_code.co_filename, caller.f_lineno)
     count = shape or shared._dynshared_size // dtype.itemsize
@@ -142,7 +141,7 @@ class Block:
             for point in points:
                 threads.append(thread := Thread.idle.pop() if Thread.idle else Thread())
                 thread.act, thread.grid, thread.block = partial(self.function, *arguments), grid, block
-                thread.blockIdx, thread.threadIdx = Dim3(*place), Dim3(*point)
+                thread.blockIdx, thread.threadIdx = kernelapi.Dim3(*place), kernelapi.Dim3(*point)
         if threads:
             for thread in threads:
                 thread.go.release()

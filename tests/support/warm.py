@@ -106,8 +106,10 @@ def _serve(server: socket.socket) -> None:
 
     server.set_inheritable(False)
     for module in SLOW:
-        __import__(module)
-    sys.modules["snakemake.cli"].get_argument_parser()  # imports Snakemake's plugins
+        with suppress(ImportError):  # in an environment for the library alone
+            __import__(module)
+    if "snakemake.cli" in sys.modules:
+        sys.modules["snakemake.cli"].get_argument_parser()  # imports Snakemake's plugins
     gc.collect()
     gc.freeze()  # else a fork's first collection copies all of it
     while True:

@@ -64,12 +64,12 @@ def reserved(out: Path, step: str, cores: int = 0, *, on_card: bool = True) -> I
     """Keep other processes from the file and, with `on_card`, from a card and its cores (see host.one_card).
 
     The file is locked because a measurement may outlive the Snakemake that started it.
-    Raises InputError if another process measures the file, if there is no card, and for a WrongResult.
+    Raises InputError if another process measures the file, if no card can be used, and for a WrongResult.
     """
     writable(out)
     with lock.held(out), host.one_card(cores) if on_card else nullcontext():
-        if on_card and not card.gpu_visible():
-            raise InputError(f"{step} needs a GPU, but none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES")
+        if on_card:
+            card.require_gpu(step)
         try:
             yield
         except WrongResult as error:

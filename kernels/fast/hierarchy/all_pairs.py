@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numba import cuda
 
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources
 from kernels.gpu import card
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import i32, thread_x, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph

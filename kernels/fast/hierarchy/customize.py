@@ -17,12 +17,12 @@ not wrap. A sum of at least INF means that there is no path.
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 
 from kernels.errors import InputError
 from kernels.fast.hierarchy import fragments as cutting
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import LAUNCH_BOUNDS, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph

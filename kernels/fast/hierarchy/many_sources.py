@@ -19,12 +19,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, uint32
 
 from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
 from kernels.fast.near_far_layout import QUEUED
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda, uint32
 from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_x, u32, u64
 from kernels.gpu.launching import blocks_for
 

@@ -24,12 +24,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, uint32
 
 from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
 from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda, uint32
 from kernels.gpu.intrinsics import FULL_WARP, i32, loader, u32, u64
 from kernels.graph import Graph
 from kernels.run import Run

@@ -18,7 +18,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numba import cuda, njit, uint32
+from numba import njit
 
 from kernels.fast.hierarchy import fragments as cutting
 from kernels.fast.hierarchy.all_pairs import AllPairsSearch
@@ -26,6 +26,7 @@ from kernels.fast.hierarchy.customize import Extents, Tree
 from kernels.fast.hierarchy.fragments import Fragments
 from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
 from kernels.gpu import internals
+from kernels.gpu.compiler import cuda, uint32
 from kernels.gpu.copies import Uploads
 from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for

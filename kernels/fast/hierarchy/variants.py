@@ -3,13 +3,13 @@
 from collections.abc import Callable
 
 import numpy as np
-from numba import cuda
 
 from kernels.fast import near_far, near_far_layout
 from kernels.fast.hierarchy.all_pairs import fill
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
 from kernels.fast.hierarchy.one_source import OneSource
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import i32, u32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, Graph

@@ -11,11 +11,11 @@ vertex.
 from collections.abc import Iterator
 
 import numpy as np
-from numba import cuda
 
 from kernels.fast.hierarchy.all_pairs import AllPairsSearch
 from kernels.fast.hierarchy.many_sources import LANES
 from kernels.gpu.card import SIMULATED
+from kernels.gpu.compiler import cuda
 from kernels.gpu.intrinsics import i32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, starts

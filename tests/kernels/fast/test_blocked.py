@@ -5,8 +5,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from numba import cuda, types
-from numba.cuda import dispatcher
 
 from kernels import harness
 from kernels.check import check, oracle
@@ -16,6 +14,7 @@ from kernels.fast import peak
 from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.blocked_floyd_warshall import TileShape
 from kernels.gpu import card
+from kernels.gpu.compiler import cuda, types
 from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from kernels.run import Run
@@ -197,7 +196,7 @@ def test_the_peak_refuses_a_wrong_result(monkeypatch):
 @pytest.mark.parametrize("packed", [False, True])
 def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch):
     card = SimpleNamespace(compute_capability=(9, 0))
-    monkeypatch.setattr(dispatcher, "get_current_device", lambda: card)
+    monkeypatch.setattr(cuda.dispatcher, "get_current_device", lambda: card)
     arrays = (types.Array(types.uint32, 1, "C"),) * 2
     ptx, _ = cuda.compile_ptx(peak.chains_kernel(packed).py_func, (types.uint32, types.uint32, *arrays), cc=(9, 0))
     assert ptx.count("min.u16x2" if packed else "min.u32") == peak.CHAINS

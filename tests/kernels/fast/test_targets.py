@@ -4,12 +4,12 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from numba import cuda
 
 from kernels.check import oracle
 from kernels.fast.hierarchy import all_pairs, fragments, targets, within
 from kernels.fast.hierarchy.targets import TargetSearch
 from kernels.gpu import copies
+from kernels.gpu.compiler import cuda
 from kernels.graph import INF, Graph
 from kernels.run import Run
 from tests.kernels.fast.test_hierarchy import ENOUGH, SHAPES, small_fragments  # noqa: F401

@@ -14,14 +14,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cuda.bindings import driver
-from numba import cuda
-from numba.cuda import codegen
-from numba.cuda.core.caching import NullCache
 
 from kernels.fast import results
 from kernels.fast.hierarchy import all_pairs
 from kernels.gpu import cache as caching
 from kernels.gpu import internals
+from kernels.gpu.compiler import cuda
 from tests.support import no_card
 from tests.support.graphs import near_far_with
 
@@ -42,7 +40,7 @@ def forget():
     caching.folder.cache_clear()
     internals._HANDLES.clear()
     for kernel in KERNELS.values():
-        kernel._cache = NullCache()
+        kernel._cache = cuda.core.caching.NullCache()
         kernel.overloads.clear()
 
 
@@ -136,14 +134,14 @@ def test_what_a_file_has_for_another_kernel_is_not_loaded(forge, take, compiled,
 def test_what_the_driver_refuses_is_compiled(take, compiled, monkeypatch, caplog):
     caplog.set_level(logging.INFO)
     take()
-    load, answers = codegen.CUDACodeLibrary.get_cufunc, [RuntimeError("the driver refuses it")]
+    load, answers = cuda.codegen.CUDACodeLibrary.get_cufunc, [RuntimeError("the driver refuses it")]
 
     def refuse(library):
         if answers:
             raise answers.pop()
         return load(library)
 
-    monkeypatch.setattr(codegen.CUDACodeLibrary, "get_cufunc", refuse)
+    monkeypatch.setattr(cuda.codegen.CUDACodeLibrary, "get_cufunc", refuse)
     take()
     assert compiled == ["as_scipy"] * 2
     assert "is compiled, not loaded: RuntimeError('the driver refuses it')" in caplog.text
@@ -193,7 +191,7 @@ def test_what_the_key_does_not_tell_apart_is_not_kept(cache):
 
     for kernel in (with_closure, near_far_with(CROWDED=1).kernels.search, of_no_package):
         caching.enable(kernel)
-        assert isinstance(kernel._cache, NullCache)
+        assert isinstance(kernel._cache, cuda.core.caching.NullCache)
 
 
 def contents(folder):

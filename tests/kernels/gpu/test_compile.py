@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from numba import cuda, typeof
-from numba.cuda import dispatcher
 
 from kernels import harness
 from kernels import run as runs
@@ -19,6 +17,7 @@ from kernels.fast import floats, floats_kernels, multi_source, near_far, near_fa
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
 from kernels.gpu import internals
+from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
 from kernels.library.searches import NO_PATH
 from kernels.registry import VARIANTS
@@ -94,7 +93,9 @@ def compiled(launched, monkeypatch):
 
     def compiled(launch, capability=(9, 0)):
         # A kernel that calls a device function asks for the present card.
-        monkeypatch.setattr(dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability))
+        monkeypatch.setattr(
+            cuda.dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability)
+        )
         launch()
         assert launched
         return [

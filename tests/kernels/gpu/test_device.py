@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from cuda.bindings import driver as bindings
 from cuda.bindings.driver import CUresult
-from numba.cuda.cudadrv.driver import CudaAPIError
 
 from kernels import run as runs
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.gpu import card as cards
 from kernels.gpu import driver as driver_without_numba
 from kernels.gpu import internals, launching
+from kernels.gpu.compiler import cuda
 from kernels.gpu.driver import checked
 from kernels.gpu.internals import ECHOED, EXPECTED, WRITTEN_FOR, as_passed
 from kernels.gpu.launching import STEP, compile_loop
@@ -302,7 +302,7 @@ def refusing(monkeypatch, code):
     """Let the card refuse memory with this code while 1000 bytes are free."""
 
     def refuse(*given):
-        raise CudaAPIError(code, "refused")
+        raise cuda.cudadrv.driver.CudaAPIError(code, "refused")
 
     monkeypatch.setattr(runs, "cuda", SimpleNamespace(device_array=refuse, to_device=refuse))
     monkeypatch.setattr(runs, "SIMULATED", False)
@@ -319,7 +319,7 @@ def test_memory_that_the_driver_refuses_is_too_little(monkeypatch):
             take()
         assert (refused.value.needed, refused.value.free) == (1232, 1000)
     refusing(monkeypatch, CUresult.CUDA_ERROR_ILLEGAL_ADDRESS)
-    with pytest.raises(CudaAPIError):
+    with pytest.raises(cuda.cudadrv.driver.CudaAPIError):
         Run().allocate((300, np.int32))
 
 
@@ -335,11 +335,18 @@ def test_for_a_few_bytes_it_is_not_asked_how_many_are_free(monkeypatch):
 
 
 def test_without_a_driver_there_is_no_card(monkeypatch):
-    def missing(flags):
-        raise RuntimeError("libcuda.so.1 is not there")
+    def missing(name):
+        raise OSError(f"{name} is not there")
 
-    monkeypatch.setattr(bindings, "cuInit", missing)
+    monkeypatch.setattr(driver_without_numba.ctypes, "CDLL", missing)
     assert driver_without_numba.cards.__wrapped__() == 0
+
+
+def test_what_needs_a_gpu_says_what_to_install(monkeypatch):
+    monkeypatch.setattr(cards, "gpu_visible", lambda: False)
+    monkeypatch.setattr(cards, "cards", lambda: 1)
+    with pytest.raises(InputError, match=r"^peak needs a GPU, but .*pip install .*\[cu13\]"):
+        cards.require_gpu("peak")
 
 
 @pytest.mark.parametrize(("value", "simulated"), [("1", True), ("0", False), ("", False), (None, False)])
