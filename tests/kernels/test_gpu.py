@@ -190,12 +190,13 @@ def test_more_vertices_than_fit_in_48_kilobytes_or_in_one_blocks_queue(variant, 
 
 
 # Blocks that meet after each round; queues that overflow, with hubs in trees of rows; queues that are shared out, wide
-# rows; vertices numbered by degree.
+# rows; vertices numbered by degree; meetings for blocks that wait.
 SETTINGS = [
     {"CROWDED": 0, "MIN_QUEUE": 64, "DIRECT": 124, "WIDTHS": (4,)},
     {"CROWDED": 2, "MIN_QUEUE": 4, "DIRECT": 4, "WIDTHS": (4,)},
     {"CROWDED": 16, "MIN_QUEUE": 256, "DIRECT": 1, "WIDTHS": (32,)},
     {"CROWDED": 16, "MIN_QUEUE": 64, "DIRECT": 4, "WIDTHS": (8,), "LARGE": 1, "HUBS": 1},
+    {"PATIENCE": 1, "CROWDED": 512, "DIRECT": 4, "WIDTHS": (4,)},
 ]
 
 
