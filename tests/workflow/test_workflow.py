@@ -292,6 +292,15 @@ def test_a_configuration_that_is_not_utf_8_ends_in_one_message(tmp_path, name):
     assert "Traceback" not in said and 'File "' not in said
 
 
+@pytest.mark.parametrize("words", [["--configfile", "second.yaml"], ["--config", "x={a: &a {b: *a}}"]])
+def test_a_configuration_without_end_ends_in_one_message(tmp_path, words):
+    project = Project.make(tmp_path)
+    (tmp_path / "second.yaml").write_text("x: &a {b: *a}\n")
+    said = project.snakemake("-n", "nyc", *words, code=1)
+    assert re.fullmatch(r"(x|second\.yaml), line 1: \*a is inside .*: delete it", said.splitlines()[-1])
+    assert "Traceback" not in said and 'File "' not in said
+
+
 def test_a_broken_file_of_numbas_settings_ends_before_any_job(tmp_path):
     project = Project.make(tmp_path)
     (tmp_path / ".numba_config.yaml").write_text("opt: [")
