@@ -39,6 +39,7 @@ rule measure:
         gpu=of_device("gpu"),
         gpu_model=of_device("gpu_model"),
         gres=of_device("gres"),
+        slurm_extra=of_device("slurm_extra"),
         slurm_partition=of_device("slurm_partition"),
         mem_mb=lambda wildcards: resources.memory_mb(config, *cell_of(wildcards)),
         runtime=lambda wildcards: resources.runtime_min(config, *cell_of(wildcards)),
