@@ -68,7 +68,8 @@ def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[st
         if hosts.get(name := records.name(row), row["host_id"]) != row["host_id"]:
             raise InputError(
                 f"{name}: the archive has a batch {row['batch']} from another host, which this one would replace: "
-                "rename this batch: its folder in results/batches/, and the name in the files there"
+                "rename this batch: its folder in results/batches/, and the name in the files there, and delete "
+                f"{records.TABLE} there"
             )
     by_cell: dict[str, list[dict[str, str]]] = {}
     for row in [*(row for row in old if records.name(row) not in replaced), *new]:
@@ -119,7 +120,8 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     rows = sorted(rows, key=place)
     names = {records.name(row) for row in rows}
     folder.mkdir(parents=True, exist_ok=True)
-    collect.write(rows, {name: found for name, found in provenance.items() if name in names}, table, record)
+    found = {name: record for name, record in provenance.items() if name in names}
+    collect.write(rows, found, table, record, bound=False)  # but by SHA256SUMS
     with kept_part(folder) as drawn:
         draw(measurements.load([table]), folder, drawn, config)
     cells, batches = {cell(row) for row in rows}, {row["batch"] for row in rows} - {""}

@@ -142,9 +142,9 @@ def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) 
     for record in found:
         records.check(record, path)
     if path.name == records.ARCHIVED:
-        record_text = records.text({records.name(record): record for record in found})
+        record_text = records.text({records.name(record): record for record in found}, text)
     else:
-        record_text = json.dumps(found[0], indent=1, sort_keys=True) + "\n"
+        record_text = records.text_of_cell(found[0], text)
     with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
         csv_file.write(text)
         json_file.write(record_text)

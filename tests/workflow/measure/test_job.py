@@ -61,6 +61,15 @@ def test_each_round_runs_every_variant_once_in_an_order_of_the_batch():
     assert not list(Path("one").glob("*.part"))
 
 
+def test_a_job_whose_csv_lost_a_row_is_refused():
+    run(repeats=2)
+    table = Path("one/timings.csv")
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(lines[:-1]))
+    with pytest.raises(InputError, match=r"^one/timings\.csv: not as it was measured: .* of one/provenance\.json: "):
+        measurements.load([table])
+
+
 def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypatch):
     protocols = {VARIANTS[key]: Protocol(repeats=repeats) for key, repeats in zip(CPU, (1, 3, 2), strict=True)}
     graph = Graph.load("nyc.npz")
