@@ -3,8 +3,8 @@
 Also kept are the files of PLAIN and, of all pairs, the record of each dataset, all_pairs/<dataset>.json.
 
 A new batch is added; rows of the same cell and batch are replaced, and so are rows that were measured alone; `standing`
-drops rows of older code. CPU rows of a batch go where its GPU rows go; CPU cells measured alone go where any GPU rows
-go, or into the default archive.
+drops rows of older code. `unavailable` rows are left out. CPU rows of a batch go where its GPU rows go; CPU cells
+measured alone go where any GPU rows go, or into the default archive.
 """
 
 import logging
@@ -210,6 +210,7 @@ def archive(results: Path, config: dict) -> None:
 def keep_cells(files: list[Path], archives: Path, config: dict) -> set[Path]:
     """Merge jobs and cells into the archives of their cards, and return these folders."""
     rows, provenance = collect.read(files)
+    rows = [row for row in rows if row["status"] != "unavailable"]
     cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
     for row in rows:
         if on_gpu(row):

@@ -4,6 +4,7 @@ Where only the order of jobs matters, a stub measures: it writes a cell or a job
 """
 
 import argparse
+import csv
 import json
 import re
 import shutil
@@ -280,6 +281,30 @@ def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     said = project.snakemake("nyc", code=1)
     (clash,) = re.findall("^config: dataset (.*) has the name of a rule or target: rename it$", last_line(said))
     assert set(clash.split(", ")) == rules
+
+
+def test_a_job_with_a_missing_package(tmp_path):
+    """It ends, or with `keep_going` measures the other variants, which table 6 shows."""
+    nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["dijkstra/scipy", "dijkstra/networkit"], "tables": {"sssp": ["table6"]}}
+    project = Project.make(tmp_path, datasets={"nyc": nyc}, stub=False)
+    (tmp_path / "networkit.py").write_text("raise ImportError('no lib')")  # found before the installed one
+
+    def run(*words):
+        process = project.start(NYC_JOB, *words)
+        return process.communicate()[0], process.returncode
+
+    said, code = run()
+    assert code == 1 and "Traceback" not in said
+    reason = "networkit cannot be imported (no lib): pip install networkit"
+    assert f"{NYC_JOB}: nothing was measured: dijkstra/networkit cannot run: {reason}: install it, or " in said
+    assert not (tmp_path / NYC_JOB).exists()
+
+    project.configure(protocol={"keep_going": True})
+    said, code = run("table6")
+    assert code == 0, said
+    with open(tmp_path / NYC_JOB, newline="") as file:
+        rows = {(row["variant"], row["status"], row["note"]) for row in csv.DictReader(file)}
+    assert rows == {("scipy", "ok", ""), ("networkit", "unavailable", reason)}
 
 
 @pytest.mark.parametrize("name", ["config.yaml", "second.yaml"])

@@ -78,7 +78,7 @@ rule job:
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
         entry=entry,
-        variants=lambda wildcards: [f"{cell.key} {cell.revision}" for cell in job_cells(wildcards)],
+        variants=lambda wildcards: [revisions.planned(cell.registered) for cell in job_cells(wildcards)],
         protocol=plan.settings_text(plan.protocol_of(config)),
         extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),

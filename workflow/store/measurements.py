@@ -108,9 +108,15 @@ def pooled(rows: Measurements) -> Measurements:
     """Return the rows that represent each cell.
 
     These are its batches of the newest revision and settings, with the number of cores that most of them have; the rows
-    that were measured alone only if the cell has no batch.
+    that were measured alone only if the cell has no batch; `unavailable` rows only if it has no others.
     """
-    return _of_usual_cores(_of_newest_revision(_in_batches(rows)))
+    return _of_usual_cores(_of_newest_revision(_in_batches(_available(rows))))
+
+
+def _available(rows: Measurements) -> Measurements:
+    """Drop rows of variants that lacked a package if their cell has other rows."""
+    available = rows["status"] != "unavailable"
+    return rows[available | ~available.groupby([rows[key] for key in CELL]).transform("any")]
 
 
 def _in_batches(rows: Measurements) -> Measurements:
