@@ -72,6 +72,10 @@ class NotEnoughMemory(RuntimeError):
         self.needed, self.free = needed, free
 
 
+class NotInstalled(InputError):
+    """A package that a variant needs cannot be imported. The message begins with the package."""
+
+
 class TimeLimit(RuntimeError):
     """A run was stopped because it exceeded its time limit. The attribute `seconds` is the limit."""
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from kernels import run as runs
 from kernels.check import check
-from kernels.errors import InputError, NotEnoughMemory, TimeLimit, WrongResult, whole
+from kernels.errors import InputError, NotEnoughMemory, NotInstalled, TimeLimit, WrongResult, whole
 from kernels.gpu import card
 from kernels.graph import INF, Graph, forget
 from kernels.registry import Variant
@@ -134,7 +134,8 @@ def interleave(
     Yield each run as it ends: the variant and a row with round (from 1), position (in the round, from 1), status, times
     (s), launches, rows_checked, started and note. A variant is due until it has made `repeats`
     runs, or as many runs as fit in `budget_s` if each takes as long as the slowest run. If the graph does not fit on
-    the card (`no_memory`) or a CPU run passes its limit (`timeout`), yield one row without times and drop the variant.
+    the card (`no_memory`), a CPU run passes its limit (`timeout`) or a package is missing (`unavailable`), yield one
+    row without times and drop the variant.
 
     seed: the seed of the random order. before: the runs that an interrupted call yielded; they are not repeated. The
     interrupted call must have had the same protocols, graph and seed.
@@ -191,7 +192,7 @@ def finished(rows: list[dict], protocol: Protocol) -> list[dict]:
 
 
 def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dict | None]) -> dict:
-    """Return the result of `step`. If it runs out of memory or time, return a row of that status."""
+    """Return the result of `step`. If it runs out of memory or time or lacks a package, return a row of that status."""
     try:
         return step() or {}
     except NotEnoughMemory as error:
@@ -199,6 +200,8 @@ def _row_or_refusal(variant: Variant, protocol: Protocol, step: Callable[[], dic
         return _row("no_memory", _new_run(variant, protocol), note=note) | {"needed_bytes": error.needed}
     except TimeLimit as error:
         return _row("timeout", _new_run(variant, protocol)) | {"limit_s": error.seconds}
+    except NotInstalled as error:
+        return _row("unavailable", _new_run(variant, protocol), note=str(error))
 
 
 def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Protocol) -> dict:
@@ -223,7 +226,7 @@ def _run_checked(variant: Variant, graph: Graph, result: Result, protocol: Proto
 def run_once(variant: Variant, graph: Graph, protocol: Protocol) -> tuple[Run, Result]:
     """Make one run. Return the run and its result, which is not checked.
 
-    Raises NotEnoughMemory, TimeLimit, and InputError as in `interleave`.
+    Raises NotEnoughMemory, TimeLimit, NotInstalled, and InputError as in `interleave`.
     """
     graph.check_source(protocol.source)
     variant.check_size(graph)
@@ -261,6 +264,7 @@ def _prepare(variant: Variant, graph: Graph, protocol: Protocol) -> None:
     other kernels for weights of 0, so the edges have weight 0 if the graph has an arc of weight 0. It may also have a
     kernel for arcs that do not fit in a row of its layout, so there are PARALLEL edges.
     """
+    variant.check_installed()
     weight = min(1, graph.weights.min(initial=1))
     tails = np.repeat([0, 1], PARALLEL)
     tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)

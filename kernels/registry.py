@@ -10,7 +10,7 @@ import importlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernels.errors import InputError
+from kernels.errors import InputError, NotInstalled
 
 if TYPE_CHECKING:
     from kernels.graph import Graph
@@ -53,6 +53,7 @@ class Variant:
     facts: Any = None  # function (graph, source) that returns extra columns about the layout
     revision: int = 1
     package: str = ""  # the library's distribution; its version replaces the revision
+    needs: str = ""  # a package that it imports and that may be missing; pip installs it by the same name
 
     def __post_init__(self):
         if not self.launches:
@@ -83,6 +84,16 @@ class Variant:
         """The key of the variant that makes the same launches without CUDA graphs; its own key if it uses none."""
         return self.key.removesuffix("_graph") if self.cuda_graph else self.key
 
+    def check_installed(self) -> None:
+        """Raise NotInstalled if the package that the variant needs cannot be imported."""
+        try:
+            if self.needs:
+                importlib.import_module(self.needs)
+        except ImportError as error:
+            there = not isinstance(error, ModuleNotFoundError) or error.name != self.needs
+            said = f"cannot be imported ({error})" if there else "is not installed"
+            raise NotInstalled(f"{self.needs} {said}: pip install {self.needs}") from None
+
     def check_size(self, graph: Graph) -> None:
         """Raise InputError if the kernels cannot number all pairs of the graph's vertices."""
         if self.in_32_bits and graph.vertices > MAX_IN_32_BITS:
@@ -98,7 +109,8 @@ _IN_32_BITS: dict[str, Any] = {"origin": "paper", "index_bits": 32}
 _TILED: dict[str, Any] = _IN_32_BITS | {"launches": "paper.floyd_warshall:launches_tiled"}
 _SPARRY: dict[str, Any] = {"origin": "sparry", "launches": "sparry.block_per_source:launches", "index_bits": 32}
 _SCIPY: dict[str, Any] = {"origin": "library", "launches": "paper.serial:launches", "device": "cpu", "package": "scipy"}
-_NETWORKIT: dict[str, Any] = _SCIPY | {"package": "networkit"}
+_NETWORKIT: dict[str, Any] = _SCIPY | {"package": "networkit", "needs": "networkit"}
+_HIERARCHY: dict[str, Any] = {"origin": "ours", "needs": "pymetis"}
 
 _ENTRIES = (
     Variant("bellman_ford", "cpu", "CPU", "sssp", "paper.serial:bellman_ford", "paper", device="cpu"),
@@ -154,8 +166,12 @@ _ENTRIES = (
     Variant("dijkstra", "block_apsp", "Dijkstra", "apsp", "sparry.dijkstra:block_apsp", **_SPARRY),
     Variant("delta_stepping", "block_apsp", "Delta-Stepping", "apsp", "sparry.delta_stepping:block_apsp", **_SPARRY),
     Variant("delta_stepping", "near_far", "Near-Far", "sssp", "fast.near_far:sssp", "ours", revision=7),
-    Variant("hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", "ours", revision=7),
-    Variant("hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", "ours", revision=2),
+    Variant(
+        "hierarchy", "sssp", "Contraction Hierarchy", "sssp", "fast.hierarchy.variants:sssp", revision=7, **_HIERARCHY
+    ),
+    Variant(
+        "hierarchy", "apsp", "Contraction Hierarchy", "apsp", "fast.hierarchy.variants:apsp", revision=2, **_HIERARCHY
+    ),
     Variant("dijkstra", "scipy", "SciPy", "sssp", "libraries:scipy_dijkstra", **_SCIPY),
     Variant("dijkstra", "scipy_apsp", "SciPy", "apsp", "libraries:scipy_dijkstra", **_SCIPY),
     Variant("dijkstra", "networkit", "NetworKit", "sssp", "libraries:networkit_dijkstra", **_NETWORKIT),

@@ -3,8 +3,8 @@
 Also kept are the files of PLAIN and, of all pairs, the record of each dataset, all_pairs/<dataset>.json.
 
 A new batch is added; rows of the same cell and batch are replaced, and so are rows that were measured alone; `standing`
-drops rows of older code. CPU rows of a batch go where its GPU rows go; CPU cells measured alone go where any GPU rows
-go, or into the default archive.
+drops rows of older code. `unavailable` rows are left out. CPU rows of a batch go where its GPU rows go; CPU cells
+measured alone go where any GPU rows go, or into the default archive.
 """
 
 import logging
@@ -68,7 +68,8 @@ def merged(old: list[dict[str, str]], new: list[dict[str, str]]) -> list[dict[st
         if hosts.get(name := records.name(row), row["host_id"]) != row["host_id"]:
             raise InputError(
                 f"{name}: the archive has a batch {row['batch']} from another host, which this one would replace: "
-                "rename this batch: its folder in results/batches/, and the name in the files there"
+                "rename this batch: its folder in results/batches/, and the name in the files there, and delete "
+                f"{records.TABLE} there"
             )
     by_cell: dict[str, list[dict[str, str]]] = {}
     for row in [*(row for row in old if records.name(row) not in replaced), *new]:
@@ -119,7 +120,8 @@ def keep(rows: list[dict[str, str]], provenance: dict[str, dict], folder: Path, 
     rows = sorted(rows, key=place)
     names = {records.name(row) for row in rows}
     folder.mkdir(parents=True, exist_ok=True)
-    collect.write(rows, {name: found for name, found in provenance.items() if name in names}, table, record)
+    found = {name: record for name, record in provenance.items() if name in names}
+    collect.write(rows, found, table, record, bound=False)  # but by SHA256SUMS
     with kept_part(folder) as drawn:
         draw(measurements.load([table]), folder, drawn, config)
     cells, batches = {cell(row) for row in rows}, {row["batch"] for row in rows} - {""}
@@ -210,6 +212,7 @@ def archive(results: Path, config: dict) -> None:
 def keep_cells(files: list[Path], archives: Path, config: dict) -> set[Path]:
     """Merge jobs and cells into the archives of their cards, and return these folders."""
     rows, provenance = collect.read(files)
+    rows = [row for row in rows if row["status"] != "unavailable"]
     cards: dict[str, set[str]] = {}  # by batch, the cards of its GPU rows
     for row in rows:
         if on_gpu(row):

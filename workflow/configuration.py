@@ -1,8 +1,10 @@
 """Check config.yaml: by its schema, and what a schema cannot say. Set the environment of jobs."""
 
+import json
 import math
 import os
 import sys
+from collections.abc import Iterable
 from datetime import date
 from fnmatch import fnmatch
 from pathlib import Path
@@ -19,6 +21,8 @@ from workflow.measure import plan
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, if installed: ten times as fast
+MOST_LEVELS = 50  # of lists and mappings in each other
+MOST_REPEATED = 100_000  # values that aliases may add to those that are written
 # JSON Schema takes 2.0 for an integer, which range and Slurm refuse, and NaN for a number.
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
     {
@@ -176,21 +180,92 @@ def _check_archive(archive: str) -> None:
         )
 
 
+def check_arguments(words: Iterable[str]) -> None:
+    """Check what Snakemake reads before the Snakefile: config.yaml, and the files and values among its arguments."""
+    for word in ("config.yaml", *words):
+        name, equals, value = word.partition("=")  # --configfile=FILE, or KEY=VALUE after --config
+        path = Path(value if equals else name)
+        if path.suffix in (".yaml", ".yml", ".json"):
+            if path.is_file():
+                check_keys(path)
+        elif equals:
+            _check_extent(value, name)
+
+
 def check_keys(path: Path | str) -> None:
-    """Raise InputError for a duplicate key in a mapping of a YAML file, of which only the second would count."""
+    """Raise InputError for a file of YAML or JSON that is not UTF-8, expands too far or has a duplicate key.
+
+    Of two equal keys of a mapping only the second would count.
+    """
     try:
-        nodes = [yaml.compose(Path(path).read_text(encoding="utf-8"), _LOADER)]
+        text = Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 (byte {error.start}): save it as UTF-8") from None
+    _check_extent(text, path)
+    try:
+        nodes = [yaml.compose(text, _LOADER)]
     except yaml.YAMLError:  # JSON with tabs, which Snakemake takes too
         return
-    for node in nodes:  # which grows
+    seen = set()
+    while nodes:
+        node = nodes.pop()
+        if id(node) in seen:  # by an alias
+            continue
+        seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
-            keys = [key.value for key, _ in node.value]
-            if (key := _duplicate(keys)) is not None:
-                second = [mark for mark, _ in node.value if mark.value == key][1]
-                raise InputError(f"{path}, line {second.start_mark.line + 1}: duplicate key {key}: delete one")
-            nodes += [value for _, value in node.value]
+            keys = set()
+            for key, value in node.value:
+                name = key.value if isinstance(key, yaml.ScalarNode) else id(key)
+                if name in keys:
+                    where = f"{path}, line {key.start_mark.line + 1}"
+                    raise InputError(f"{where}: duplicate key {name}: delete one")
+                keys.add(name)
+                nodes.append(value)
         elif isinstance(node, yaml.SequenceNode):
             nodes += node.value
+
+
+def _check_extent(text: str, where: Path | str) -> None:
+    """Raise InputError for YAML or JSON with too many levels, or with aliases that repeat too many values.
+
+    Reads the text once, without building its values.
+    """
+    sizes: dict[str | None, int] = {}  # values of each anchor that has ended, with those that aliases repeat
+    unfinished: list[tuple[str | None, int]] = [(None, 0)]  # anchor and values so far of each collection
+    written = 0  # values in the text
+    try:
+        for event in yaml.parse(text, _LOADER):
+            at = f"{where}, line {event.start_mark.line + 1}"
+            if isinstance(event, yaml.CollectionStartEvent):
+                if len(unfinished) > MOST_LEVELS:
+                    raise InputError(f"{at}: more than {MOST_LEVELS} levels: make it flatter")
+                unfinished.append((event.anchor, 1))
+                written += 1
+                continue
+            if isinstance(event, yaml.CollectionEndEvent):
+                anchor, size = unfinished.pop()
+            elif isinstance(event, yaml.ScalarEvent):
+                anchor, size = event.anchor, 1
+                written += 1
+            elif isinstance(event, yaml.AliasEvent):
+                anchor = event.anchor
+                if anchor in [name for name, _ in unfinished]:
+                    raise InputError(f"{at}: *{anchor} is inside the value of &{anchor}, which has no end: delete it")
+                size = sizes.get(anchor, 1)
+            else:
+                continue
+            above, so_far = unfinished[-1]
+            if so_far + size > written + MOST_REPEATED:
+                raise InputError(f"{at}: aliases repeat more than {MOST_REPEATED:,} values: use fewer")
+            sizes[anchor] = size
+            unfinished[-1] = above, so_far + size
+    except yaml.YAMLError:
+        try:
+            json.loads(text)
+        except RecursionError:
+            raise InputError(f"{where}: more than {MOST_LEVELS} levels: make it flatter") from None
+        except ValueError:  # neither YAML nor JSON, which Snakemake says
+            pass
 
 
 def _duplicate(values: list):

@@ -271,6 +271,24 @@ def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
     assert said == end or said.startswith(end)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("raise ModuleNotFoundError(name='networkit')", "networkit is not installed: pip install networkit"),
+        (
+            "import no_such_module",
+            "networkit cannot be imported (No module named 'no_such_module'): pip install networkit",
+        ),
+        ("raise ImportError('no lib')", "networkit cannot be imported (no lib): pip install networkit"),
+    ],
+)
+def test_a_missing_package(kernels, monkeypatch, text, said):
+    Path("networkit.py").write_text(text)
+    monkeypatch.syspath_prepend(Path.cwd())
+    monkeypatch.delitem(sys.modules, "networkit", raising=False)
+    assert kernels("dijkstra", "networkit", SAMPLE) == ("", "", f"error: {said}")
+
+
 @pytest.mark.parametrize("words", [("sssp", "nowhere.txt"), ("dijkstra", "scipy", "nowhere.txt")])
 def test_ctrl_c_while_modules_are_imported(folder, words):
     Path("numpy.py").write_text("raise KeyboardInterrupt")

@@ -11,7 +11,7 @@ from kernels.errors import InputError
 from tests.support.rows import STATE, measurement, record
 from tests.support.views import configured
 from workflow import archive
-from workflow.store import collect, measurements, records
+from workflow.store import collect, columns, measurements, records
 
 NAIVE, CPU, FLAG = "bellman_ford/naive", "dijkstra/scipy", "bellman_ford/stride_flag"
 
@@ -92,6 +92,20 @@ def test_a_batch_is_added_and_its_cpu_rows_with_it():
     rows = measurements.load(["results/archive/h200/timings.csv"])
     rows = rows[rows["variant"] == "naive"]
     assert rows["clock_before_mhz"].tolist() == [1700, 1700, 1500, 1500]  # of each row's own batch
+
+
+def test_rows_of_a_variant_that_lacked_a_package_are_left_out():
+    job("a")
+    keep()
+    job("b", day=2, keys=(NAIVE,))
+    path = Path("results/batches/b/sssp/nyc/timings.csv")
+    lacks = dict.fromkeys(columns.TIMES, "") | {"status": "unavailable", "rows_checked": 0, "batch": "b"}
+    with open(path, newline="") as file:
+        rows = [*csv.DictReader(file), measurement(CPU, "nyc", **lacks | {"seconds": ""})]
+    write(path, rows, records.read(records.beside(path)) | {f"{CPU}/nyc/b": record(CPU, "nyc", batch="b")})
+    keep()
+    assert kept() == ["a", "a", "b", "b"] and kept(CPU) == ["a", "a"]
+    assert set(provenance()) == {f"{NAIVE}/nyc/a", f"{NAIVE}/nyc/b", f"{CPU}/nyc/a"}
 
 
 def test_the_same_batch_again_replaces_its_rows():

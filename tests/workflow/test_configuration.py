@@ -324,6 +324,36 @@ def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
     configuration.check_keys(ROOT / "config.yaml")
 
 
+BOMB = "a0: &a0 [1, 1]\n" + "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("x: &a [*a]", 1, r"\*a is inside the value of &a, which has no end: delete it"),
+        ("protocol:\n  once: &a\n    b: {c: *a}", 3, r"\*a is inside the value of &a, which has no end: delete it"),
+        (BOMB, 6, "aliases repeat more than 100,000 values: use fewer"),
+        (BOMB.replace("[", "{? ").replace("]", "}"), 6, "aliases repeat more than 100,000 values: use fewer"),
+        (f"x: &a [{'1, ' * 1000}]\ny: [{'*a, ' * 200}]", 2, "aliases repeat more than 100,000 values: use fewer"),
+        (f"x: {'[' * 3000}{']' * 3000}", 1, "more than 50 levels: make it flatter"),
+        ('{"x":\t' + "[" * 10**5 + "]" * 10**5 + "}", 1, "more than 50 levels: make it flatter"),
+    ],
+)
+def test_yaml_without_end_or_nearly_so_is_refused(tmp_path, text, line, said):
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    with pytest.raises(InputError, match=f"^{file}(, line {line})?: {said}$"):
+        configuration.check_keys(file)
+
+
+def test_aliases_that_end_are_read(tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text(f"x: &a [1, &b {{c: d}}]\ny: [*a, *b, &a 1, *a]\nz: [{'1, ' * 200_000}]\n")
+    configuration.check_keys(file)
+    file.write_text("x: [*a, 1]")  # Snakemake says that there is no &a
+    configuration.check_keys(file)
+
+
 def test_names_that_would_clash_are_refused(config):
     config["datasets"]["naive"] = config["datasets"].pop("bay")
     assert "dataset naive has the name of an algorithm or variant" in refused(config)

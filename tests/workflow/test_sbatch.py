@@ -55,9 +55,44 @@ def test_a_cluster_that_knows_gres_only(tmp_path):
     assert {job: asked(words) for job, words in calls.items()} == {JOB: ("gpu", "physics", ["--gres=gpu:h100:1"])}
 
 
+def test_a_model_with_a_hyphen(tmp_path):
+    project = Project.make(tmp_path / "project", stub=False)
+    cells = f"results/cells/{CPU[0]}.csv", "results/cells/bellman_ford/naive/nyc.csv"
+    calls = sbatch_calls(project, tmp_path / "slurm", NYC_JOB, *cells, GPU_MODEL="a100-sxm4-80gb")
+    gpus = {job: words[words.index("-G") + 1] if "-G" in words else None for job, words in calls.items()}
+    on_card = dict.fromkeys((JOB, "measure_wildcards_cells_bellman_ford_naive_nyc"), "a100-sxm4-80gb:1")
+    assert gpus == on_card | {"measure_wildcards_cells_bellman_ford_cpu_nyc": None}
+    assert not any(asked(words)[2] for words in calls.values())
+
+
+@pytest.mark.parametrize(
+    ("site", "said"),
+    [
+        (
+            {"GPU_MODEL": "a100-sxm4", "GPU_REQUEST": "gres"},
+            "GPU_MODEL: a100-sxm4: .* unset GPU_REQUEST, or .*constraint=",
+        ),
+        ({"GPU_MODEL": "gpu:h100:8"}, "GPU_MODEL: 'gpu:h100:8' is no model of a card: .* as h100 for gpu:h100:8"),
+        ({"GPU_REQUEST": "gress"}, "GPU_REQUEST: 'gress' is no form of a request: set it to gpus or gres"),
+    ],
+)
+def test_a_request_that_cannot_be_submitted_is_refused_before_any_job(tmp_path, site, said):
+    project = Project.make(tmp_path)
+    shutil.copytree(ROOT / "slurm", tmp_path / "slurm")
+    environment = {name: value for name, value in ENVIRONMENT.items() if name not in OWN} | site
+    ran = project.snakemake("-n", "--profile", "slurm", NYC_JOB, code=1, environment=environment)
+    assert re.match(said, ran.splitlines()[-1])
+    project.snakemake("-n", NYC_JOB, environment=environment)
+
+
 @pytest.mark.parametrize(
     ("site", "gpu"),
-    [({}, "--gpus=1"), ({"GPU_MODEL": "h100"}, "--gpus=h100:1"), ({"GPU_REQUEST": "gres"}, "--gres=gpu:1")],
+    [
+        ({}, "--gpus=1"),
+        ({"GPU_MODEL": "a100-sxm4"}, "--gpus=a100-sxm4:1"),
+        ({"GPU_MODEL": "h100"}, "--gpus=h100:1"),
+        ({"GPU_REQUEST": "gres"}, "--gres=gpu:1"),
+    ],
 )
 def test_a_dry_run_shows_what_each_job_asks_for(tmp_path, site, gpu):
     project = Project.make(tmp_path)

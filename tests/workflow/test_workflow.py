@@ -4,6 +4,7 @@ Where only the order of jobs matters, a stub measures: it writes a cell or a job
 """
 
 import argparse
+import csv
 import json
 import re
 import shutil
@@ -289,6 +290,30 @@ def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     assert set(clash.split(", ")) == rules
 
 
+def test_a_job_with_a_missing_package(tmp_path):
+    """It ends, or with `keep_going` measures the other variants, which table 6 shows."""
+    nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["dijkstra/scipy", "dijkstra/networkit"], "tables": {"sssp": ["table6"]}}
+    project = Project.make(tmp_path, datasets={"nyc": nyc}, stub=False)
+    (tmp_path / "networkit.py").write_text("raise ImportError('no lib')")  # found before the installed one
+
+    def run(*words):
+        process = project.start(NYC_JOB, *words)
+        return process.communicate()[0], process.returncode
+
+    said, code = run()
+    assert code == 1 and "Traceback" not in said
+    reason = "networkit cannot be imported (no lib): pip install networkit"
+    assert f"{NYC_JOB}: nothing was measured: dijkstra/networkit cannot run: {reason}: install it, or " in said
+    assert not (tmp_path / NYC_JOB).exists()
+
+    project.configure(protocol={"keep_going": True})
+    said, code = run("table6")
+    assert code == 0, said
+    with open(tmp_path / NYC_JOB, newline="") as file:
+        rows = {(row["variant"], row["status"], row["note"]) for row in csv.DictReader(file)}
+    assert rows == {("scipy", "ok", ""), ("networkit", "unavailable", reason)}
+
+
 @pytest.mark.parametrize("name", ["config.yaml", "second.yaml"])
 def test_a_configuration_that_is_not_utf_8_ends_in_one_message(tmp_path, name):
     project = Project.make(tmp_path)
@@ -296,6 +321,15 @@ def test_a_configuration_that_is_not_utf_8_ends_in_one_message(tmp_path, name):
         file.write(b"# caf\xe9\n")
     said = project.snakemake("-n", "nyc", *(["--configfile", name] if name == "second.yaml" else []), code=1)
     assert re.search(rf"^{name}: not UTF-8 \(byte \d+\): save it as UTF-8$", said.splitlines()[-1])
+    assert "Traceback" not in said and 'File "' not in said
+
+
+@pytest.mark.parametrize("words", [["--configfile", "second.yaml"], ["--config", "x={a: &a {b: *a}}"]])
+def test_a_configuration_without_end_ends_in_one_message(tmp_path, words):
+    project = Project.make(tmp_path)
+    (tmp_path / "second.yaml").write_text("x: &a {b: *a}\n")
+    said = project.snakemake("-n", "nyc", *words, code=1)
+    assert re.fullmatch(r"(x|second\.yaml), line 1: \*a is inside .*: delete it", said.splitlines()[-1])
     assert "Traceback" not in said and 'File "' not in said
 
 

@@ -11,12 +11,14 @@ import logging
 import math
 import os
 import re
+import signal
 import stat
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 
@@ -29,10 +31,13 @@ from kernels.errors import InputError, naming
 from workflow import step
 
 CHUNK = 1 << 16  # bytes
+MINUTE = 60.0  # seconds over which the speed of a download is measured
 ORIGINS = Path("resources/origins")
 BY_HAND = "put by hand"
 RAW_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9._+-]{0,199}")
 NO_LOCAL_PATH = re.compile(r"[{}<>\0\ud800-\udfff]")  # Snakemake replaces {these} and <these>; no file has the others
+MOST_DIGITS = 18  # of a size in bytes
+TOO_SLOW = "{:,} bytes in {:g} s, less than the {:g} kB/s of download.min_kb_s"
 TOO_LARGE = "{} bytes, more than the {:g} MB of download.max_mb: raise that if this is the right file"
 ABOUT_RANGE = (HTTPStatus.PARTIAL_CONTENT, HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
 
@@ -217,6 +222,7 @@ class Part:
 
     def __init__(self, target: Path, expected: io.Counts | None = None):
         self.expected = expected
+        self.received = 0  # bytes, by this process
         self.path = target.with_name(f"{target.name}.part")
         self.notes_path = target.with_name(f"{target.name}.part.json")
 
@@ -304,12 +310,26 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
         if notes["validator"]:
             headers["If-Range"] = notes["validator"]
     limits = options["connect_timeout_s"], options["read_timeout_s"]
+    get = partial(requests.get, headers=headers, timeout=limits, stream=True, hooks={"response": skip_page})
+    with asking(part, limits), fast_enough(part, options["min_kb_s"], sum(limits)), get(url) as response:
+        if resumed and response.status_code in ABOUT_RANGE and not continues(response, part):
+            part.delete()
+            return fetch_once(url, part, options)
+        receive(response, url, part, resumed, options["max_mb"])
     try:
-        with requests.get(url, headers=headers, timeout=limits, stream=True) as response:
-            if resumed and response.status_code in ABOUT_RANGE and not continues(response, part):
-                part.delete()
-                return fetch_once(url, part, options)
-            receive(response, url, part, resumed, options["max_mb"])
+        check_content(part.path, part.expected)
+    except InputError as error:
+        if not resumed:
+            raise
+        part.delete()
+        raise NotNow(f"{error}, after it was resumed") from None
+
+
+@contextmanager
+def asking(part: Part, limits: tuple[float, float]) -> Iterator[None]:
+    """Turn errors of a request and its answer into NotNow and NotHere. limits: seconds to connect and to read."""
+    try:
+        yield
     except requests.Timeout as error:
         limit = limits[0] if isinstance(error, requests.ConnectTimeout) else limits[1]
         raise NotNow(f"no answer within {limit:g} s") from None
@@ -323,13 +343,41 @@ def fetch_once(url: str, part: Part, options: dict) -> None:
         raise NotNow(f"the connection broke after {part.size():,} bytes ({type(error).__name__})") from None
     except requests.RequestException as error:
         raise NotHere(str(error)) from None
+    except InputError:
+        raise
+    except (ValueError, OverflowError) as error:  # of parsing a header, as the address of a redirect
+        raise NotHere(f"an answer that cannot be read ({error})") from None
+
+
+@contextmanager
+def fast_enough(part: Part, kb_s: float, start_s: float) -> Iterator[None]:
+    """Raise NotHere if the part is received at less than this speed, measured over each MINUTE.
+
+    The first measurement ends `start_s` later, so that a silent server meets its time limits first. The alarm
+    interrupts any step of the download: connecting, headers and body.
+    """
+    before, seconds = part.received, start_s + MINUTE
+
+    def check(*_) -> None:
+        nonlocal before, seconds
+        received = part.received - before
+        if received < kb_s * 1e3 * MINUTE:
+            raise NotHere(TOO_SLOW.format(received, seconds, kb_s))
+        before, seconds = part.received, MINUTE
+
+    former = signal.signal(signal.SIGALRM, check)
+    signal.setitimer(signal.ITIMER_REAL, seconds, MINUTE)
     try:
-        check_content(part.path, part.expected)
-    except InputError as error:
-        if not resumed:
-            raise
-        part.delete()
-        raise NotNow(f"{error}, after it was resumed") from None
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, former)
+
+
+def skip_page(response: requests.Response, **options) -> None:
+    """Skip the page of a redirect, which requests would read to its end."""
+    if response.is_redirect:
+        response.close()
 
 
 def continues(response: requests.Response, part: Part) -> bool:
@@ -348,7 +396,10 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool, ma
         total = part.notes()["total"]
     elif status == HTTPStatus.OK:
         part.delete()
-        total = int(headers["Content-Length"]) if headers.get("Content-Length", "").isdecimal() else None
+        length = headers.get("Content-Length", "")
+        if len(length) > MOST_DIGITS:
+            raise NotHere(f"a Content-Length of {len(length):,} characters")
+        total = int(length) if length.isdecimal() else None
         if total:
             etag = headers.get("ETag", "")
             validator = etag if etag.startswith('"') else headers.get("Last-Modified", "")
@@ -362,11 +413,13 @@ def receive(response: requests.Response, url: str, part: Part, resumed: bool, ma
     there = part.size()
     logging.info("%s: from byte %s of %s", url, f"{there:,}", "?" if total is None else f"{total:,}")
     with naming(part.path), open(part.path, "ab") as file:
-        # The bytes as served: some servers call a .gz file an encoding, which would be undone.
-        for chunk in progress(response.raw.stream(CHUNK, decode_content=False), there, total):
+        # The bytes as served: some servers call a .gz file an encoding, which would be undone. And as they arrive.
+        chunks = iter(partial(response.raw.read1, CHUNK, decode_content=False), b"")
+        for chunk in progress(chunks, there, total):
             if file.tell() + len(chunk) > max_mb * 1e6:
                 raise InputError(TOO_LARGE.format(f"over {file.tell():,}", max_mb))
             file.write(chunk)
+            part.received += len(chunk)
     if total not in (None, part.size()):
         raise NotNow(f"the connection broke after {part.size():,} of {total:,} bytes")
     logging.info("%s: all %s bytes", url, f"{part.size():,}")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from kernels import libraries
-from kernels.errors import naming
+from kernels.errors import InputError, naming
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.harness import Protocol
@@ -23,9 +23,27 @@ from workflow.store import revisions
 
 
 def measure_job(
-    protocols: Mapping[Variant, dict], graph: Path, batch: str, out: Path, setting: measure.Setting
+    protocols: Mapping[Variant, dict],
+    graph: Path,
+    batch: str,
+    out: Path,
+    setting: measure.Setting,
+    *,
+    keep_going: bool = False,
 ) -> None:
-    """Measure variants of one problem on a packed graph, and write both files at the end."""
+    """Measure variants of one problem on a packed graph, and write both files at the end.
+
+    If variants lack a package, raise InputError before anything is measured. With `keep_going`, log the same and
+    measure the others; but if no variant can run, raise it.
+    """
+    if lacking := measure.lacking(protocols):
+        said = "; ".join(f"{variant.key} cannot run: {reason}" for variant, reason in lacking.items())
+        if not keep_going or len(lacking) == len(protocols):
+            advice = (
+                "install it, or measure the other variants with protocol.keep_going: true in a file for --configfile"
+            )
+            raise InputError(f"{out}: nothing was measured: {said}: {advice}")
+        logging.warning("%s: %s: measuring the other variants", out, said)
     on_gpu = any(variant.on_gpu for variant in protocols)
     with measure.reserved_for(protocols, out, setting.cores):
         loaded = measure.packed(graph)
@@ -48,6 +66,7 @@ def _conditions(protocols: Mapping[Variant, dict], graph: Graph, batch: str, on_
         "host": host.host_id(),
         "revisions": {v.key: revisions.columns(v, Protocol.of(protocol)) for v, protocol in protocols.items()},
         "protocols": {variant.key: protocol for variant, protocol in protocols.items()},
+        **({"lacking": [variant.key for variant in lacking]} if (lacking := measure.lacking(protocols)) else {}),
         "made with": [card.describe(on_gpu), libraries.cores(), measure.packages()],
     }
 

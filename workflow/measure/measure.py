@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kernels import harness, libraries, lock
-from kernels.errors import InputError, WrongResult
+from kernels.errors import InputError, NotInstalled, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.io import atomic, writable
@@ -54,6 +54,7 @@ class Setting:
 
 def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: Setting = Setting()) -> None:
     """Measure a variant on a packed graph; write a row a run to `out` and a record beside it."""
+    variant.check_installed()
     with reserved_for([variant], out, setting.cores):
         rows, found = make({variant: protocol}, packed(graph), setting)
         publish(rows, found, out, simulated=variant.on_gpu and card.SIMULATED)
@@ -82,6 +83,17 @@ def reserved_for(variants: Iterable[Variant], out: Path, cores: int) -> Abstract
     if on_gpu and card.SIMULATED and "simulated" not in out.parts:
         raise InputError(f"{out}: a simulated run is not a measurement: unset NUMBA_ENABLE_CUDASIM")
     return reserved(out, next(iter(on_gpu), ""), cores, on_card=bool(on_gpu) and not card.SIMULATED)
+
+
+def lacking(variants: Iterable[Variant]) -> dict[Variant, str]:
+    """Return the variants that cannot run here for lack of a package, each with the reason."""
+    found = {}
+    for variant in variants:
+        try:
+            variant.check_installed()
+        except NotInstalled as error:
+            found[variant] = str(error)
+    return found
 
 
 def packed(path: Path) -> Graph:
@@ -143,9 +155,9 @@ def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) 
     for record in found:
         records.check(record, path)
     if path.name == records.ARCHIVED:
-        record_text = records.text({records.name(record): record for record in found})
+        record_text = records.text({records.name(record): record for record in found}, text)
     else:
-        record_text = json.dumps(found[0], indent=1, sort_keys=True) + "\n"
+        record_text = records.text_of_cell(found[0], text)
     with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
         csv_file.write(text)
         json_file.write(record_text)

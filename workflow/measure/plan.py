@@ -16,7 +16,7 @@ from workflow.store import paper, revisions, tables
 # The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.
 IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "zero", "substitute")
 PAPER_TABLES = tables.PAPER_TABLES
-OF_BATCHES = ("batch", "batches", "once")  # keys of `protocol` that do not change how a cell is measured
+OF_BATCHES = ("batch", "batches", "once", "keep_going")  # keys of `protocol` that do not change how a cell is measured
 NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was requested"
 
 

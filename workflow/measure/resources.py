@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from kernels.errors import InputError
 from kernels.registry import find
 from workflow.measure import plan
 
@@ -74,14 +75,34 @@ def many_sources_min(config: dict, dataset: str) -> int:
 
 
 def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
-    """Return what a job asks a cluster for (slurm/config.yaml): None is the default partition, or any model of GPU."""
+    """Return what a job asks a cluster for (slurm/config.yaml): None is the default partition, or any model of GPU.
+
+    Raises InputError for a request that Snakemake's Slurm plugin would refuse when it submits the job.
+    """
     partition = os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
     model = (on_gpu and os.environ.get("GPU_MODEL")) or None
+    found = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_extra": None, "slurm_partition": partition}
     # Without Slurm `gpu` stays 1: it keeps two timed runs from sharing the card.
-    if on_gpu and on_slurm and os.environ.get("GPU_REQUEST") == "gres":
-        gres = ":".join(filter(None, ("gpu", model, "1")))
-        return {"gpu": 0, "gpu_model": None, "gres": gres, "slurm_partition": partition}
-    return {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
+    if not (on_gpu and on_slurm):
+        return found
+    request = os.environ.get("GPU_REQUEST") or "gpus"
+    if request not in ("gpus", "gres"):
+        raise InputError(f"GPU_REQUEST: {request!r} is no form of a request: set it to gpus or gres")
+    if model and not re.fullmatch(r"[\w.-]+", model, re.ASCII):
+        said = "is no model of a card: set it to the name alone that sinfo -o %G shows, as h100 for gpu:h100:8"
+        raise InputError(f"GPU_MODEL: {model!r} {said}")
+    hyphened = "-" in (model or "")  # which the plugin accepts neither in gpu_model nor in gres
+    if hyphened and request == "gres":
+        raise InputError(
+            f"GPU_MODEL: {model}: with GPU_REQUEST=gres a model cannot be requested if its name has a hyphen: unset "
+            "GPU_REQUEST, or unset GPU_MODEL and choose nodes by a feature that sinfo -o %f shows: --set-resources "
+            "job:constraint=FEATURE measure:constraint=FEATURE"
+        )
+    if request == "gres":
+        return found | {"gpu": 0, "gpu_model": None, "gres": ":".join(filter(None, ("gpu", model, "1")))}
+    if hyphened:
+        return found | {"gpu": 0, "gpu_model": None, "slurm_extra": f"-G {model}:1"}
+    return found
 
 
 def requested(asked: Mapping[str, int | str]) -> str:
@@ -92,6 +113,8 @@ def requested(asked: Mapping[str, int | str]) -> str:
         gpu = f"--gres={gres}"
     elif asked["gpu"]:
         gpu = "--gpus=" + ":".join(str(word) for word in (asked.get("gpu_model"), asked["gpu"]) if word)
+    elif in_extra := re.search(r"-G (\S+)", str(asked.get("slurm_extra"))):
+        gpu = f"--gpus={in_extra[1]}"
     return f"partition {partition}, account {account}, {gpu}, {asked['runtime']} min, {asked['mem_mb']} MB"
 
 

@@ -24,7 +24,7 @@ def current(out: Path, protocol: dict, graph: Graph) -> bool:
     if not out.exists():
         return False
     try:
-        (record,) = records.read(out.with_suffix(".json")).values()
+        (record,) = records.of_table(out).values()
     except InputError:
         return False
     same = graph.meta.get("entry", graph.meta["sha256"]), protocol, revisions.of(find(*out.parts[-3:-1]))

@@ -39,6 +39,7 @@ rule measure:
         gpu=of_device("gpu"),
         gpu_model=of_device("gpu_model"),
         gres=of_device("gres"),
+        slurm_extra=of_device("slurm_extra"),
         slurm_partition=of_device("slurm_partition"),
         mem_mb=lambda wildcards: resources.memory_mb(config, *cell_of(wildcards)),
         runtime=lambda wildcards: resources.runtime_min(config, *cell_of(wildcards)),
@@ -77,7 +78,7 @@ rule job:
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
         entry=entry,
-        variants=lambda wildcards: [f"{cell.key} {cell.revision}" for cell in job_cells(wildcards)],
+        variants=lambda wildcards: [revisions.planned(cell.registered) for cell in job_cells(wildcards)],
         protocol=plan.settings_text(plan.protocol_of(config)),
         extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),

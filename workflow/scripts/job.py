@@ -12,4 +12,5 @@ with logged(snakemake.log):
     cells = plan.jobs(config)[names.problem, names.dataset]
     protocols = {cell.registered: plan.protocol_of(config, cell.algorithm, cell.variant) for cell in cells}
     graph, out = Path(snakemake.input[0]), Path(snakemake.output.csv)
-    measure_job(protocols, graph, names.batch, out, Setting.of(snakemake))
+    setting, keep_going = Setting.of(snakemake), config["protocol"]["keep_going"]
+    measure_job(protocols, graph, names.batch, out, setting, keep_going=keep_going)

@@ -18,7 +18,7 @@ def read(files: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
     load(files)  # checks that the files fit together, too
     rows, provenance = [], {}
     for path in files:
-        of_file, found = schema().text([path]), records.read(records.beside(path))
+        of_file, found = schema().text([path]), records.of_table(path)
         records.require(map(records.name, of_file), found, path)
         for row in of_file:
             _check_launches(path, row, found[records.name(row)])
@@ -34,9 +34,11 @@ def _check_launches(path: Path, row: dict[str, str], record: dict) -> None:
         raise InputError(f"{path}: {row['launches']} kernels were launched, but {variant.key} launches {expected}")
 
 
-def write(rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, record: Path) -> None:
-    """Write both files, or neither."""
+def write(
+    rows: list[dict[str, str]], provenance: dict[str, dict], table: Path, record: Path, *, bound: bool = True
+) -> None:
+    """Write both files, or neither. bound: whether the record has the digest of the table."""
     text = schema().to_csv(rows, table)
     with atomic(table, "w") as csv_file, atomic(record, "w") as json_file:
         csv_file.write(text)
-        json_file.write(records.text(provenance))
+        json_file.write(records.text(provenance, text if bound else None))

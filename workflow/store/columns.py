@@ -22,7 +22,7 @@ PHASES = ("copy_in_s", "kernels_s", "predecessors_s", "copy_out_s")
 TIMES = ("seconds", *PHASES)
 PREPARATION = ("prepare_host_s", "prepare_card_s", "customize_s")
 LAYOUT = ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")  # what Variant.facts may say
-STATUSES = ("ok", "timeout", "no_memory")
+STATUSES = ("ok", "timeout", "no_memory", "unavailable")
 BATCH_NAME = r"[A-Za-z0-9][\w.-]*|"
 
 # The sum of the phases may exceed `seconds` by this part: a card times its phases by its own clock, and two quartz
@@ -89,7 +89,7 @@ def _rows_checked(rows: pd.DataFrame) -> pd.Series:
 
 def _simulated(rows: pd.DataFrame) -> pd.Series:
     simulated = rows["status"] == "simulated"
-    return (simulated == (rows["device"] == SIMULATOR)) | (rows["status"] == "no_memory")
+    return (simulated == (rows["device"] == SIMULATOR)) | rows["status"].isin(("no_memory", "unavailable"))
 
 
 def _card_version(column: str) -> Rule:
@@ -106,6 +106,13 @@ def _limit(rows: pd.DataFrame) -> pd.Series:
 
 def _needed(rows: pd.DataFrame) -> pd.Series:
     return (rows["needed_bytes"] > 0).where(rows["status"] == "no_memory", rows["needed_bytes"].isna())
+
+
+def _revision(rows: pd.DataFrame) -> pd.Series:
+    known = rows["revision"].str.fullmatch(revisions.PATTERN).astype(bool)
+    return known | (rows["status"] == "unavailable") & rows["revision"].str.fullmatch(revisions.NOT_INSTALLED).astype(
+        bool
+    )
 
 
 def _on_gpu(rows: pd.DataFrame) -> pd.Series:
@@ -144,7 +151,8 @@ DEFINED = (
     ),
     _text(
         "status",
-        "`ok` rows have all times; `timeout`, `no_memory` and `simulated` rows have none.",
+        "`ok` rows have all times; `timeout`, `no_memory`, `unavailable` (a package is missing) and `simulated` rows "
+        "have none.",
         Rule(("status", *TIMES), "must have all times if the status is ok, else none", _times),
     ),
     _number(
@@ -205,8 +213,8 @@ DEFINED = (
     ),
     _number(
         "rows_checked",
-        "The number of rows of distances that were [checked](method.md#how-a-result-is-checked); 0 for `timeout` and "
-        "`no_memory`.",
+        "The number of rows of distances that were [checked](method.md#how-a-result-is-checked); 0 for `timeout`, "
+        "`no_memory` and `unavailable`.",
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
@@ -230,7 +238,7 @@ DEFINED = (
     _text(
         "revision",
         "The variant's revision, or a library's name and version (`scipy 1.18.1`); 0 if not recorded.",
-        matching("revision", revisions.PATTERN, "must be a whole number, or a library and its version"),
+        Rule(("revision",), "must be a whole number, or a library and its version", _revision),
     ),
     _text(
         "settings",
@@ -268,7 +276,7 @@ DEFINED = (
     _layout("ell_columns", "the columns of the ELL layout"),
     _layout("ell_slots", "the number of slots (places for one arc) in the ELL layout, with empty ones"),
     _layout("ell_overflow", "arcs outside the slots"),
-    _text("note", "Why the cell has fewer repeats than the protocol sets."),
+    _text("note", "Why the cell has fewer repeats than the protocol sets, or none."),
 )
 COLUMNS = tuple(column.name for column in DEFINED)
 NUMBERS = tuple(column.name for column in DEFINED if column.number)

@@ -63,7 +63,8 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
 def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False) -> Measurements:
     """Read CSVs of measurements; see `schema` for `settings` and `simulated`.
 
-    Raises InputError if a file, a value, or a record breaks its schema, or if a record is missing from its file.
+    Raises InputError if a file, a value, or a record breaks its schema, if a record is missing from its file, or if a
+    file changed since its records were written.
     """
     paths = list(paths)
     rows = schema(settings, simulated=simulated).read(paths)
@@ -86,7 +87,7 @@ def _cards(path: Path, names: pd.Series) -> dict[str, dict]:
     beside = records.beside(path)
     if not beside.exists():
         return {}
-    found = records.read(beside)
+    found = records.of_table(path)
     if beside.name != records.ARCHIVED:
         records.require(names, found, path)
     return {name: of_card(record["card"]) for name, record in found.items() if record["card"]}
@@ -107,9 +108,15 @@ def pooled(rows: Measurements) -> Measurements:
     """Return the rows that represent each cell.
 
     These are its batches of the newest revision and settings, with the number of cores that most of them have; the rows
-    that were measured alone only if the cell has no batch.
+    that were measured alone only if the cell has no batch; `unavailable` rows only if it has no others.
     """
-    return _of_usual_cores(_of_newest_revision(_in_batches(rows)))
+    return _of_usual_cores(_of_newest_revision(_in_batches(_available(rows))))
+
+
+def _available(rows: Measurements) -> Measurements:
+    """Drop rows of variants that lacked a package if their cell has other rows."""
+    available = rows["status"] != "unavailable"
+    return rows[available | ~available.groupby([rows[key] for key in CELL]).transform("any")]
 
 
 def _in_batches(rows: Measurements) -> Measurements:

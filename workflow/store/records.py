@@ -1,5 +1,9 @@
-"""Records: the JSON beside a CSV of measurements, of what they were measured on; checked like the CSV."""
+"""Records: the JSON beside a CSV of measurements, of what they were measured on; checked like the CSV.
 
+The JSON also has the SHA-256 of the CSV, except in archives, which have SHA256SUMS, and in older results.
+"""
+
+import hashlib
 import json
 from collections.abc import Iterable
 from functools import cache
@@ -9,12 +13,14 @@ import yaml
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
+from kernels import io
 from kernels.errors import InputError
 from workflow import step
 from workflow.store.checked_csv import DEFECT
 
 SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
 ARCHIVED = "provenance.json"  # all records beside a timings.csv
+TABLE = "csv_sha256"  # the key of the CSV's digest
 SHARED = ("graph", "packages", "protocol")  # parts that many records have in common
 
 
@@ -31,11 +37,29 @@ def beside(table: Path) -> Path:
 
 def read(path: Path) -> dict[str, dict]:
     """Read the records of a cell, a job or an archive, by name. Raises InputError if one breaks the schema."""
+    return _read(path)[0]
+
+
+def of_table(table: Path) -> dict[str, dict]:
+    """Read the records beside a CSV. Raises as `read`, and if the CSV is not the one that was written with them."""
+    path = beside(table)
+    found, digest = _read(path)
+    if digest is not None and digest != io.sha256(table):
+        raise InputError(
+            f"{table}: not as it was measured: its SHA-256 is not the {TABLE} of {path}: restore the file, or delete "
+            "both and measure again"
+        )
+    return found
+
+
+def _read(path: Path) -> tuple[dict[str, dict], str | None]:
+    """Return the records by name, and the digest of their CSV or None. Raises as `read`."""
     if path.name == ARCHIVED:
         advice = f"restore it from git if it is an archive's, else delete {path.with_name('timings.csv')} and run again"
     else:
         advice = f"delete {path.with_suffix('.csv')} and measure again"
     content = step.read_json(path, advice)
+    digest = content.pop(TABLE, None)
     try:
         named = _expanded(content) if path.name == ARCHIVED else {"": content}
         for cell, record in named.items():
@@ -45,7 +69,7 @@ def read(path: Path) -> dict[str, dict]:
                 raise ValueError(f"{cell}: the record is of {name(record)}")
     except ValueError as error:
         raise InputError(f"{path}: not a valid record of a measurement ({error}): {advice}") from None
-    return {name(record): record for record in named.values()}
+    return {name(record): record for record in named.values()}, digest
 
 
 def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
@@ -54,15 +78,29 @@ def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
         raise InputError(f"{beside(table)}: the record of {missing[0]} is missing: delete {table} and measure again")
 
 
-def text(found: dict[str, dict]) -> str:
-    """Return an ARCHIVED file: a line for each record, whose SHARED parts are numbers of parts above the records."""
+def text(found: dict[str, dict], table: str | None = None) -> str:
+    """Return an ARCHIVED file: a line for each record, whose SHARED parts are numbers of parts above the records.
+
+    table: the text of the CSV whose digest the file has.
+    """
     parts: dict[str, dict[str, int]] = {part: {} for part in SHARED}
     lines = []
     for cell, record in sorted(found.items()):
         numbers = {part: parts[part].setdefault(_json(record[part]), len(parts[part])) for part in SHARED}
         lines.append(f"  {json.dumps(cell)}: {_json(record | numbers)}")
-    above = (f' "{part}": [\n  ' + ",\n  ".join(values) + "\n ],\n" for part, values in parts.items())
-    return "{\n" + "".join(above) + ' "records": {\n' + ",\n".join(lines) + "\n }\n}\n"
+    above = "" if table is None else f' "{TABLE}": "{digest_of(table)}",\n'
+    above += "".join(f' "{part}": [\n  ' + ",\n  ".join(values) + "\n ],\n" for part, values in parts.items())
+    return "{\n" + above + ' "records": {\n' + ",\n".join(lines) + "\n }\n}\n"
+
+
+def text_of_cell(record: dict, table: str) -> str:
+    """Return the file of a cell that was measured alone, with the digest of its CSV."""
+    return json.dumps(record | {TABLE: digest_of(table)}, indent=1, sort_keys=True) + "\n"
+
+
+def digest_of(table: str) -> str:
+    """Return the SHA-256 of a CSV of this text."""
+    return hashlib.sha256(table.encode()).hexdigest()
 
 
 def _json(value: dict) -> str:

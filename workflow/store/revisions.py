@@ -6,6 +6,7 @@ Rows are pooled, and finished files stay up to date, while both are unchanged.
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 from typing import TYPE_CHECKING
 
 from kernels.registry import Variant
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 COLUMNS = ("revision", "settings")
 UNKNOWN = "0"  # of archived rows whose code was not recorded
 PATTERN = r"\d+|[a-z][a-z0-9_-]* \d[\w.+-]*"
+NOT_INSTALLED = r"[a-z][a-z0-9_-]*"  # a library without its version
 SETTINGS = ("block", "tile", "delta", "grid", "source")  # the last is of one source only
 
 
@@ -27,6 +29,12 @@ def of(variant: Variant) -> str:
         return f"{variant.package} {importlib.metadata.version(variant.package)}"
     except importlib.metadata.PackageNotFoundError:
         return variant.package
+
+
+def planned(variant: Variant) -> str:
+    """Return the variant with its revision, and what it lacks: a job is due if one of these changes."""
+    lacks = f" without {variant.needs}" if variant.needs and not importlib.util.find_spec(variant.needs) else ""
+    return f"{variant.key} {of(variant)}{lacks}"
 
 
 def settings(variant: Variant, protocol: Protocol) -> str:

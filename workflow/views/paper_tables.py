@@ -111,7 +111,7 @@ def cell_text(cell: pd.Series) -> str:
 
 def own_notes(table: Table, facts: pd.DataFrame) -> list[str]:
     group = " and column group" if len(table.groups) > 1 else ""
-    failed = facts[facts["status"].isin(["timeout", "no_memory"])]
+    failed = facts[facts["status"].isin(["timeout", "no_memory", "unavailable"])]
     return [
         f"Measured: {render.medians_of(render.REGION)} Paper: the time that the paper's table has.",
         f"{CROSS}: speed-up over {table.baseline} in the same row{group}, {render.RATIOS}",

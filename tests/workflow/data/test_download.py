@@ -25,7 +25,10 @@ from workflow import configuration
 from workflow.data import download
 
 ROOT = Path(__file__).parents[3]
-OPTIONS = {"connect_timeout_s": 2, "read_timeout_s": 10, "retries": 2, "backoff_s": 0.01, "max_mb": 2000}
+OPTIONS = {
+    **{"connect_timeout_s": 2, "read_timeout_s": 10, "min_kb_s": 1},
+    **{"retries": 2, "backoff_s": 0.01, "max_mb": 2000},
+}
 SMALL = gzip.compress(b"p sp", mtime=0)
 DATA = gzip.compress(np.random.default_rng(0).bytes(1_000_000), mtime=0)
 OTHER = gzip.compress(np.random.default_rng(1).bytes(1_000_000), mtime=0)
@@ -221,6 +224,103 @@ def test_refused_with_one_message_and_nothing_left(site, refusal):
     assert f"put it at {RAW} yourself" in str(error.value)
     assert "\n" not in str(error.value)
     assert files() == [neighbour]
+
+
+def redirect(location):
+    return whole(b"over there", code=302, Location=location)
+
+
+def endless(*heads):
+    """Send these lines, then a byte every 50 ms until the client hangs up."""
+
+    def answer(handler):
+        with suppress(OSError):
+            handler.wfile.write("".join(f"{line}\r\n" for line in heads).encode())
+            while not handler.server.stopped.wait(0.05):
+                handler.wfile.write(b"1")
+        handler.close_connection = True
+
+    return answer
+
+
+OK, CHUNKED = "HTTP/1.1 200 OK", "Transfer-Encoding: chunked"
+GARBLED = {
+    "Content-Length of 5,000 digits": whole(SMALL, length="9" * 5000),
+    "Content-Length of 4,000 digits": whole(SMALL, length="9" * 4000),
+    "no IPv6 address": redirect("http://[::1"),
+    "no UTF-8": redirect("http://h/\xe9\xff"),
+    "no port": redirect("http://h:x/"),
+    "too large a port": redirect("http://127.0.0.1:99999999/"),
+    "too long a name": redirect(f"http://{'a' * 300}.example/"),
+    "an empty name": redirect("http://a..b/"),
+    "no address": redirect("http://"),
+    "another protocol": redirect("file:///etc/passwd"),
+    "no protocol": redirect("1:2:3"),
+    "a redirect without end": redirect("/bad"),
+}
+
+
+@pytest.mark.parametrize("bad", GARBLED)
+def test_the_next_source_is_tried_after_an_answer_that_cannot_be_read(site, bad):
+    url = site.url("/bad", GARBLED[bad])
+    fetch(url, site.url("/b", whole(DATA)))
+    assert_fetched()
+    RAW.unlink()
+    with pytest.raises(InputError, match=f"mine: no source provided the file \\({url}: ") as error:
+        fetch(url)
+    assert len(str(error.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        endless(OK, "Content-Length: 1000000", ""),
+        endless(OK, ""),
+        endless(OK, CHUNKED, "", "1;name="),
+        endless(OK, "Name: "),
+        endless("HTTP/1.1 302 Found", "Location: /b", CHUNKED, "Name:"),
+    ],
+    ids=["length", "no length", "chunk", "header", "header of a redirect"],
+)
+def test_the_next_source_is_tried_after_one_that_is_too_slow(site, monkeypatch, answer):
+    monkeypatch.setattr(download, "MINUTE", 0.5)
+    limits = {"connect_timeout_s": 0.2, "read_timeout_s": 0.3}
+    fetch(slow := site.url("/slow", answer), site.url("/b", whole(DATA)), options=limits)
+    assert_fetched()
+    assert site.asked() == ["/slow", "/b"]
+    RAW.unlink()
+    with pytest.raises(InputError, match=rf"{slow}: \d+ bytes in 1 s, less than the 1 kB/s of download\.min_kb_s"):
+        fetch(slow, options=limits)
+
+
+def test_a_download_that_becomes_too_slow_is_given_up(site, monkeypatch):
+    def answer(handler):
+        whole(DATA, sent=400_000)(handler)
+        endless()(handler)
+
+    monkeypatch.setattr(download, "MINUTE", 0.5)
+    with pytest.raises(InputError, match=r"/a: \d\d? bytes in 0\.5 s, less than the 1 kB/s"):
+        fetch(site.url("/a", answer), options={"connect_timeout_s": 0.2, "read_timeout_s": 0.3})
+
+
+def test_a_slow_download_that_is_fast_enough_is_taken(site, monkeypatch):
+    def answer(handler):
+        whole(SMALL, sent=1)(handler)
+        for byte in SMALL[1:]:
+            handler.server.stopped.wait(0.08)
+            handler.wfile.write(bytes([byte]))
+            handler.wfile.flush()
+
+    monkeypatch.setattr(download, "MINUTE", 0.4)
+    limits = {"connect_timeout_s": 0.2, "read_timeout_s": 0.3, "min_kb_s": 0.005}
+    fetch(site.url("/data", answer), options=limits)
+    assert_fetched(SMALL)
+
+
+def test_the_page_of_a_redirect_is_not_read(site):
+    fetch(site.url("/a", endless("HTTP/1.1 302 Found", "Location: /b", "")), site.url("/b", whole(DATA)))
+    assert_fetched()
+    assert site.asked() == ["/a", "/b"]
 
 
 def long(**headers):

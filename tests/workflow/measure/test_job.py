@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -35,10 +36,11 @@ def folder(tmp_path, monkeypatch):
     Graph(graph.indptr, graph.indices, graph.weights, meta={"name": "nyc", "sha256": SHA256}).save("nyc.npz")
 
 
-def run(batch="one", variants=CPU, commit="abc", **protocol):
+def run(batch="one", variants=CPU, commit="abc", keep_going=False, **protocol):
     out = Path(batch, "timings.csv")
     protocols = {VARIANTS[key]: PROTOCOL | protocol for key in variants}
-    job.measure_job(protocols, Path("nyc.npz"), batch, out, measure.Setting(commit=commit))
+    setting = measure.Setting(commit=commit)
+    job.measure_job(protocols, Path("nyc.npz"), batch, out, setting, keep_going=keep_going)
     return measurements.load([out])
 
 
@@ -59,6 +61,15 @@ def test_each_round_runs_every_variant_once_in_an_order_of_the_batch():
     assert again == found != other
     assert set(records.read(Path("one/provenance.json"))) == {f"{key}/nyc/one" for key in CPU}
     assert not list(Path("one").glob("*.part"))
+
+
+def test_a_job_whose_csv_lost_a_row_is_refused():
+    run(repeats=2)
+    table = Path("one/timings.csv")
+    lines = table.read_text().splitlines(keepends=True)
+    table.write_text("".join(lines[:-1]))
+    with pytest.raises(InputError, match=r"^one/timings\.csv: not as it was measured: .* of one/provenance\.json: "):
+        measurements.load([table])
 
 
 def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypatch):
@@ -161,6 +172,48 @@ def test_elsewhere_it_starts_anew(monkeypatch, change):
         graph.save("nyc.npz")
     rows = run(commit="def", **({"repeats": 5} if change == "protocol" else {}))
     assert {row["commit"] for _, row in kept} == {"abc"} and set(rows["commit"]) == {"def"}
+
+
+LACKS = r"dijkstra/networkit cannot run: networkit is not installed: pip install networkit"
+
+
+def test_a_job_with_a_missing_package_ends_before_anything_is_measured(monkeypatch):
+    monkeypatch.setitem(sys.modules, "networkit", None)  # an import of it fails
+    monkeypatch.setattr(harness, "interleave", pytest.fail)
+    with pytest.raises(InputError, match=rf"^one/timings\.csv: nothing was measured: {LACKS}: .*protocol\.keep_going"):
+        run()
+    with pytest.raises(InputError, match=LACKS):
+        run(variants=CPU[2:], keep_going=True)  # none is left
+    assert not Path("one").exists()
+
+
+def test_keep_going_measures_the_variants_whose_packages_are_there(monkeypatch, caplog):
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "networkit", None)
+        rows = run(keep_going=True)
+        assert revisions.planned(VARIANTS[CPU[2]]).endswith(" without networkit")
+    assert any(LACKS in message for message in caplog.messages[:1])
+    keys = measurements.variants(rows)
+    assert [set(rows[keys == key]["status"]) for key in CPU] == [{"ok"}, {"ok"}, {"unavailable"}]
+    (row,) = rows[keys == CPU[2]].to_dict("records")
+    assert (row["round"], row["note"]) == (1, "networkit is not installed: pip install networkit")
+    assert set(rows[keys == CPU[0]]["round"]) == {1, 2, 3, 4}
+
+    assert "without" not in revisions.planned(VARIANTS[CPU[2]])  # so that the job is due
+    both = measurements.pooled(measurements.load([Path("one/timings.csv")]))
+    assert set(both["status"]) == {"ok", "unavailable"}
+    run("two", commit="def")
+    both = measurements.pooled(measurements.load(Path(f"{batch}/timings.csv") for batch in ("one", "two")))
+    assert set(both["status"]) == {"ok"} and set(both[both["variant"] == "networkit"]["batch"]) == {"two"}
+
+
+def test_a_job_that_was_cut_off_measures_a_variant_whose_package_was_installed_since(monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "networkit", None)
+        patch.setattr(measure, "publish", lambda *args, **options: (_ for _ in ()).throw(CutOff))
+        with pytest.raises(CutOff):
+            run(keep_going=True)
+    assert set(run(keep_going=True)["status"]) == {"ok"}
 
 
 def test_a_timeout_has_one_row():

@@ -21,7 +21,7 @@ ARCHIVES = sorted(path.parent for path in Path(__file__).parents[3].glob("result
 ROW = measurement("bellman_ford/naive", "nyc")
 ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
 NO_TIMES = dict.fromkeys(columns.TIMES, "") | {"rows_checked": 0}
-TIMEOUT, NO_MEMORY = (NO_TIMES | {"status": status} for status in ("timeout", "no_memory"))
+TIMEOUT, NO_MEMORY, UNAVAILABLE = (NO_TIMES | {"status": status} for status in ("timeout", "no_memory", "unavailable"))
 SIMULATED = NO_TIMES | {"status": "simulated", "rows_checked": 1, "device": card.SIMULATOR, "driver": "", "cuda": ""}
 PEAK = {
     **{"benchmark": "dense", "bits": 32, "vertices": 10, "repeat": 1, "relaxations": 1000, "seconds": 0.5},
@@ -59,6 +59,8 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
     lacking = {"status": "no_memory", "needed_bytes": 9}, {"status": "timeout", "limit_s": 9}
     rows = [row | NO_TIMES | lacking[not row["driver"]] | {"launches": 0} for row in rows]
     assert measurements.load([write(tmp_path / "none.csv", *rows)])["seconds"].isna().all()
+    rows = [row | UNAVAILABLE | {"limit_s": "", "needed_bytes": "", "revision": "networkit"} for row in rows]
+    assert set(measurements.load([write(tmp_path / "lacking.csv", *rows)])["status"]) == {"unavailable"}
 
 
 @pytest.mark.parametrize(
@@ -70,7 +72,7 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         (ROW, {"dataset": ""}, "dataset '': must not be empty"),
         *((ROW, {"round": value}, f"round '{value}': must be a whole number from 1") for value in ("0", "1.5", "")),
         (ROW, {"round": "2"}, "round '2': must count from 1 without gaps"),
-        (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory'"),
+        (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory', 'unavailable'"),
         (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is not a measurement"),
         (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is not a measurement"),
         (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, "a simulated run is not a measurement"),
@@ -107,6 +109,7 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
         ),
         *((ROW, {"revision": value}, f"revision '{value}': must be a whole") for value in ("", "1.5", "scipy")),
         *((ROW, {"batch": value}, f"batch '{value}': must be a name of letters") for value in ("a b", "-a")),
+        (ROW, UNAVAILABLE | {"launches": "0", "revision": "no version"}, "revision 'no version': must be a whole"),
         (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 for timeout, else empty"),
         *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}', status 'timeout': must be") for value in ("", "0")),
         (ROW, {"needed_bytes": "9"}, "needed_bytes '9', status 'ok': must be above 0 for no_memory, else empty"),

@@ -121,6 +121,20 @@ def test_columns_rows_and_title(made, number, shown, datasets, title, suffix):
     assert title in html.unescape(made[number][suffix])
 
 
+def test_a_cell_without_its_package_says_what_to_install():
+    reason = "networkit is not installed: pip install networkit"
+    lacks = dict.fromkeys(columns.TIMES[1:], "") | {
+        "status": "unavailable",
+        "note": reason,
+        "rows_checked": 0,
+        "seconds": "",
+    }
+    rows = frame([measurement("bellman_ford/naive", "bay"), measurement("bellman_ford/stride", "bay", **lacks)])
+    made = render(1, rows)
+    assert read_csv(made[".csv"])[1]["Stride status"] == "unavailable"
+    assert f"bay.txt, Stride: unavailable; {reason}." in made[".md"]
+
+
 def test_csv_numbers(made):
     nyc, bay, *_ = read_csv(made[1][".csv"])
     naive, flag = seconds("bellman_ford", "naive", "bay"), seconds("bellman_ford", "stride_flag", "bay")
@@ -368,7 +382,7 @@ TIMELESS = dict.fromkeys(columns.TIMES, "")
     ("values", "message"),
     [
         ({"status": "simulated", **TIMELESS}, "a simulated run is not a measurement"),
-        ({"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory': "),
+        ({"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory', 'unavailable': "),
         ({"seconds": ""}, "must have all times if the status is ok, else none"),
         ({"seconds": "-1"}, "seconds '-1': must be above 0"),
         ({"seconds": "6,0"}, "seconds '6,0': must be a number"),

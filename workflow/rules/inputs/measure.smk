@@ -6,7 +6,8 @@ SWEPT = {
     "delta_sweep": Cell("delta_stepping", "block_apsp", config["sweeps"]["delta"]["dataset"]),
     "stride_sweep": Cell("bellman_ford", "stride", config["sweeps"]["stride"]["dataset"]),
 }
-ON_GPU, ON_CPU = (resources.of_device(gpu, on_slurm=ON_SLURM) for gpu in (True, False))  # what a job requests
+with refused():
+    ON_GPU, ON_CPU = (resources.of_device(gpu, on_slurm=ON_SLURM) for gpu in (True, False))  # what a job requests
 SEARCH = "delta_stepping", "near_far"
 SIMULATED_CELLS = plan.simulated_cells(config)
 
