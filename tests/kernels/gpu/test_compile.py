@@ -47,7 +47,7 @@ ATOMICS = {
     "fast.near_far_kernels": {
         "search": {
             **{"min.s32": 4, "shared.add.u32": 8, "shared.min.u32": 2},
-            **{"global.min.u32": 1, "global.max.u32": 2, "global.add.u32": 1},
+            **{"global.min.u32": 1, "global.max.u32": 1, "global.add.u32": 3},
         },
         **ZERO_ARCS,
     },
