@@ -281,7 +281,7 @@ def test_in_the_simulator_the_extensions_draw_the_archive(tmp_path):
     (tmp_path / "results/archive/h200/many_sources.csv").unlink(missing_ok=True)  # other tests are of these
     shutil.rmtree(tmp_path / "results/archive/h200/all_pairs", ignore_errors=True)
     shutil.copy(FILES / "delta_sweep.csv", tmp_path / "results/archive/h200")
-    tables = {"Table 6", *(f"Table {name}" for name in NAMED)}
+    tables = {"Table 6", "Table 7", *(f"Table {name}" for name in NAMED)}
     plan = {*tables, "Figure 8", *(f"Figure {name}" for name in DRAW)}
     assert project.plan("extensions", environment=SIMULATOR) == plan
     (tmp_path / "results/archive/h200/stride_sweep.csv").unlink(missing_ok=True)
