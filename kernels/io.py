@@ -59,6 +59,11 @@ else:
     scipy_io, sparse = Later("scipy.io"), Later("scipy.sparse")
     bz2, lzma = Later("bz2"), Later("lzma")  # some builds of Python lack them
 
+try:
+    from lzma import LZMAError
+except ImportError:
+    LZMAError = EOFError  # type: ignore[misc, assignment]
+
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
@@ -282,7 +287,7 @@ def unpacked(path: StrPath) -> Iterator[bytes]:
                 yield part
         except InputError:
             raise
-        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+        except (EOFError, OSError, zlib.error, LZMAError) as error:
             if not compression or getattr(error, "errno", None):
                 raise
             raise InputError(f"a truncated or corrupted {compression.name} file ({error})") from None

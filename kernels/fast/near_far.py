@@ -27,9 +27,9 @@ all blocks share these entries.
 
 A window lasts as long as its longest chain of near vertices. On a road network most blocks soon wait for a few. So a
 block also calls a meeting if most blocks have an empty queue. Then the threshold rises by delta although near entries
-are left: all blocks get work, and the chain goes on beside it. This relaxes more arcs too early, but the search takes
-hardly more rounds than the shortest-path tree has levels. Patience limits these meetings: it is the number of rounds
-that a block does before. It grows while the graph is so narrow that a meeting cannot give work to most blocks.
+are left: all blocks get work, and the chain goes on beside it. This relaxes more arcs too early, but takes
+fewer rounds. Patience limits these meetings: a block must have had at least this many rounds since the last one. It
+grows while so few vertices are near that a meeting cannot give work to most blocks.
 
 The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
 are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as

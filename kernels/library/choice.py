@@ -75,10 +75,10 @@ class Card:
 
         Raises InputError if this process was forked from one that had used the card.
         """
-        driver.check_process()
         if not gpu_visible():
             _say_no_gpu()
             return None
+        driver.check_process()
         from kernels.gpu import card
         from kernels.run import Run
 

@@ -138,11 +138,6 @@ def draw_mean(grid: Grid) -> Figure:
     figure.colorbar(image, ax=axes, shrink=0.6, aspect=25, pad=0.02, label=label, extend="max")
     for name, degrees in TOWNS.items():
         axes.text(*grid.at(degrees), name, ha="center", va="center", color="0.1", path_effects=HALO)
-    best = np.unravel_index(grid.minutes(MEAN).argmin(), grid.times.shape[1:])
-    x, y = (np.array(best[::-1]) + 0.5) * CELL
-    star(axes, x, y, 13)
-    label = f"{grid.minutes(MEAN).min():.0f} min"
-    axes.annotate(label, (x, y), (9, 5), textcoords="offset points", path_effects=HALO, weight="bold")
     scale(axes, grid, 20)
     return figure
 

@@ -230,7 +230,7 @@ def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
     said = r"\.co.*: not a DIMACS \.co file of 2 vertices \(.+\): name the coordinates of this graph, or none"
     with pytest.raises(InputError, match=r"x\.co\.gz: a truncated or corrupted gzip file"):
         all_pairs_figure.read_coordinates(path.with_suffix(".co.gz"), 2)
-    for content in ("v 1 5 6\n", "v 1 5 6\nv 1 5 6\n", "a 1 5 6\nv 2 5 6\n", "v 1 5 6\nv 2 5\n", ""):
+    for content in ("v 1 5 6\n", "v 1 5 6\nv 1 5 6\n", "a 1 5 6\nv 2 5 6\n", "v 1 5 6\nv 2 5\n"):
         path.write_text(content)
         with pytest.raises(InputError, match=said):
             all_pairs_figure.read_coordinates(path, 2)
