@@ -295,7 +295,7 @@ def unpacked(path: StrPath) -> Iterator[bytes]:
 
 def _check_head(head: bytes) -> None:
     """Raise InputError if these first bytes are not those of a text file with data."""
-    if not head:
+    if not head.removeprefix(codecs.BOM_UTF8):
         raise InputError("an empty file")
     kind = next((kind for start, kind in OTHER_FORMATS.items() if head.startswith(start)), "")
     if head[257:262] == b"ustar":

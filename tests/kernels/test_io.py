@@ -808,3 +808,10 @@ def test_a_graph_keeps_its_layouts_and_sends_none_of_them():
     forget(one)
     assert vars(one).keys() == vars(copy).keys()
     assert layout(one) == 2 and made == [one, other, one]
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.gr", "a.mtx"])
+def test_a_file_of_a_byte_order_mark_alone_is_empty(tmp_path, name):
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf")
+    with pytest.raises(InputError, match=f"{name}: an empty file"):
+        io.read_graph(tmp_path / name)
