@@ -97,9 +97,8 @@ else:
         """Return array[at], a 32-bit word, as other blocks see it: a plain load may find an old value. `at`: uint64."""
 
         def codegen(context, builder, signature, arguments):
-            given, index = arguments
-            data = context.make_array(signature.args[0])(context, builder, given).data
-            address = builder.ptrtoint(builder.gep(data, [index]), ir.IntType(64))
+            pointer = _address(context, builder, signature.args[0], *arguments, 1)
+            address = builder.ptrtoint(pointer, ir.IntType(64))
             kind = ir.FunctionType(ir.IntType(32), [ir.IntType(64)])
             text = "ld.relaxed.gpu.global.u32 $0, [$1];"
             return builder.call(ir.InlineAsm(kind, text, "=r,l", side_effect=True), [address])

@@ -124,10 +124,6 @@ def scale(axes: Axes, grid: Grid, km: int) -> None:
     axes.text(right - km / 2, 4.5, f"{km} km", ha="center", va="bottom", color="0.2")
 
 
-def star(axes: Axes, x: float, y: float, size: float) -> None:
-    axes.plot(x, y, "*", color=plots.VERMILION, markersize=size, markeredgecolor="white", markeredgewidth=0.8)
-
-
 def draw_mean(grid: Grid) -> Figure:
     """Draw the mean time of each cell. Call it in plots.styled(LOOK)."""
     figure = Figure(figsize=(6, 6.6))
@@ -150,7 +146,8 @@ def draw_isochrones(grid: Grid) -> Figure:
     for axes, (name, degrees) in zip(panels, PLACES.items(), strict=True):
         image = show(axes, grid, name, cmap="viridis_r", norm=norm)
         axes.set_title(f"from {name}")
-        star(axes, *grid.at(degrees), 9)
+        x, y = grid.at(degrees)
+        axes.plot(x, y, "*", color=plots.VERMILION, markersize=9, markeredgecolor="white", markeredgewidth=0.8)
     scale(panels[-1], grid, 20)
     figure.colorbar(image, ax=panels, location="bottom", aspect=40, shrink=0.7, pad=0.03, label="travel time (minutes)")
     return figure
