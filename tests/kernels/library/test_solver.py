@@ -319,7 +319,7 @@ def test_a_closed_solver_refuses(no_card):
 @pytest.mark.simulator
 def test_a_closed_solver_gives_back_its_memory(on_card):
     solver = kernels.prepare(example())
-    far = weakref.ref(solver.in_whole_numbers.near_far.far)
+    far = weakref.ref(solver.in_whole_numbers.near_far.layout.far)
     solver.close()
     gc.collect()
     assert far() is None
@@ -490,8 +490,8 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
 ])  # fmt: skip
 def test_when_no_distance_can_be_too_long(tails, weights, fits):
     graph = Graph.from_arcs(3, tails, [2] * len(tails), weights)
-    assert searches.WholeNumbers(graph)._fits == fits
-    assert searches.WholeNumbers(graph, short=True)._fits
+    assert searches.SearchedGraph(graph).fits == fits
+    assert searches.SearchedGraph(graph, short=True).fits
 
 
 @pytest.fixture(params=["no_card", pytest.param("on_card", marks=pytest.mark.simulator)])
