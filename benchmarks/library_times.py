@@ -37,6 +37,7 @@ from kernels.graph import INF, Graph
 from kernels.io import read_graph, writable
 from kernels.library import choice
 from kernels.library import networkx as backend
+from kernels.library.searches import Wanted
 from workflow.measure import host, measure
 from workflow.step import logged
 from workflow.store.benchmarks import LIBRARY_TIMES
@@ -153,7 +154,7 @@ def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
 
         def kernels_alone() -> tuple[float, object]:
             with solver.working():
-                searches = solver.in_whole_numbers.near_far
+                searches = solver.in_whole_numbers.near_far.layout
                 # No host work between the events.
                 searches.run.prepare = searches.run.prepare_async  # type: ignore[method-assign]
                 find_distances, find_tree = searches.search(SOURCE)
@@ -177,9 +178,10 @@ def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int,
     """Return the case of distances from `count` vertices by the variant `key`, in seconds per source."""
 
     def once() -> tuple[float, np.ndarray]:
-        found = np.empty((count, solver.graph.vertices))
+        n, found = solver.graph.vertices, np.empty((count, solver.graph.vertices))
+        wanted = Wanted(spread(n, count), np.arange(n), True, found.dtype, np.inf, count)
         with solver.working():
-            seconds, _ = timed(solver.in_whole_numbers.find, spread(solver.graph.vertices, count), key, found)
+            seconds, _ = timed(lambda: solver.in_whole_numbers.by(key).fill(wanted, found))
         return seconds / count, found[0]
 
     return Case(f"{what}, of {count}", once, check)
@@ -216,7 +218,7 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
 
         def reduced(count: int) -> tuple[float, all_pairs.Reduced]:
             with solver.working():
-                seconds, found = timed(solver.in_whole_numbers.reduced, spread(graph.vertices, count))
+                seconds, found = timed(solver.in_whole_numbers.hierarchy.reduced, spread(graph.vertices, count))
             return seconds / count, found
 
         for count in (128, 2):

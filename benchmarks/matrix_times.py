@@ -22,7 +22,7 @@ from kernels.fast.hierarchy import elimination
 from kernels.graph import Graph
 from kernels.io import read_graph
 from kernels.library import choice
-from kernels.library.searches import WholeNumbers
+from kernels.library.searches import Wanted, WholeNumbers
 from workflow.step import logged
 
 TARGETS, FEW, REPEATS = 1000, 20, 5
@@ -48,9 +48,10 @@ def measure(graph: Graph, folder: Path) -> None:
     times = {}
     for compiled in (False, True):  # kernels of a hierarchy are compiled in each process
         on = WholeNumbers(replace(packed))  # without the results kept with a graph
-        lay_out = seconds(partial(getattr, on, "targets"))
+        lay_out = seconds(partial(getattr, on.hierarchy, "targets"))
+        wanted = Wanted(sources, targets, False, np.dtype(np.int32), np.inf, FEW)
         for key, table in found.items():
-            call = partial(on.find, sources, key, table, targets)
+            call = partial(on.by(key).fill, wanted, table)
             call()
             times[key] = median(seconds(call) for _ in range(REPEATS)) if compiled else 0.0
     first, second = found.values()

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
             graph, variant.problem, result, args.source, full_check=graph.vertices, checked_rows=graph.vertices
         )
         say(f"{variant.key} on {graph.name}: {rows} row{'s' * (rows != 1)} checked, all correct")
-    if searches.has_too_long(graph, result.distances):
+    if searches.SearchedGraph(graph).has_too_long(result.distances):
         raise InputError(
             f"{graph.name}: a distance is above 2147483646, the most that a variant can find: scale the weights down, "
             f"or use python -m kernels {variant.problem}, which has no such limit"

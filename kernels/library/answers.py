@@ -24,7 +24,7 @@ class Paths:
     predecessors : ndarray of int32, same shape
         The vertex before each vertex on a shortest path; -9999 for the source, and if there is no path.
     variant : str
-        The chosen variant, "algorithm/variant".
+        The chosen variant, "algorithm/variant". docs/kernels.md lists the searches that only the library runs.
     reason : str
         Why the variant was chosen.
     rounds : int

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import NegativeCycleError
 
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import Graph, as_array
-from kernels.library import choice, searches, solver
+from kernels.library import choice, solver
 from kernels.library.answers import NO_PREDECESSOR
 from kernels.library.inputs import as_rows, from_dense, graph_of, is_dense
 from kernels.library.solver import Solver
@@ -356,12 +356,8 @@ class _Question:
         """
         once = np.unique(self.sources)
         with self.solver.working():
-            on = self.solver.in_float64
-            bounds = None if limit < np.inf else searches.bounds_from_any(on.graph, once)
-            distances, last, _ = on.searches.search(once, 1, bounds, limit=limit, tree=predecessors)
-        if last is None:
-            return distances[0]
-        return distances[0], last[0], roots(last[0], once)
+            distances, last = self.solver.in_float64.from_nearest(once, limit, tree=predecessors)
+        return distances if last is None else (distances, last, roots(last, once))
 
 
 class _OfArray(Solver):

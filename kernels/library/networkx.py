@@ -64,7 +64,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -83,6 +83,7 @@ Cutoff = int | float | None
 Weight = str | Callable | None
 Paths = dict[Node, list[Node]]
 Lengths = dict[Node, float]
+Function = TypeVar("Function", bound=Callable)
 
 
 class Converted:
@@ -260,6 +261,22 @@ class Tree:
 
 # NetworkX's interface for backends.
 
+WHY_NOT: dict[str, tuple[Callable[[Mapping], str], ...]] = {}  # by function of this backend
+
+
+def networkx_algorithm(*why_not: Callable[[Mapping], str]) -> Callable[[Function], Function]:
+    """List the function in the backend's metadata (networkx_info.py).
+
+    why_not: functions of the call's arguments. They return the reason why NetworkX must run the call itself, or an
+    empty string.
+    """
+
+    def register(function: Function) -> Function:
+        WHY_NOT[function.__name__] = why_not
+        return function
+
+    return register
+
 
 def convert_from_nx(graph: nx.Graph, edge_attrs: Mapping | None = None, **_: Any) -> Converted:
     """Convert a graph. NetworkX keeps the result in its cache until a method of the graph changes it."""
@@ -282,26 +299,7 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     given = call.arguments
     if not len(given["G"]):
         return "the graph has no node"
-    if name in ("shortest_path", "shortest_path_length"):
-        if given["method"] not in ("dijkstra", "bellman-ford"):
-            return "the method is not Dijkstra or Bellman-Ford"
-        if given["source"] is not None and given["target"] is not None:
-            return "for one pair NetworkX searches from both ends"
-    return _why_not_measured(name, given) or True
-
-
-def _why_not_measured(name: str, given: Mapping) -> str:
-    """Return why NetworkX must find a centrality or another measure itself; an empty string if this backend can."""
-    graph = given["G"]
-    if given.get("sp") is not None or given.get("e") is not None:
-        return "distances or eccentricities are given"
-    if given.get("usebounds") and not graph.is_directed():
-        return "with bounds NetworkX takes few searches"
-    if name == "center" and given["weight"] is None and graph.number_of_edges() == len(graph) - 1:
-        return "the center of a tree takes no search"
-    if name == "average_shortest_path_length" and given["method"] not in (None, "unweighted", "dijkstra"):
-        return "the method is not Dijkstra"
-    return ""
+    return next(filter(None, (why_not(given) for why_not in WHY_NOT[name])), True)
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
@@ -410,11 +408,13 @@ def _check(graph: Converted, node: Any, message: str) -> None:
 # Dijkstra.
 
 
+@networkx_algorithm()
 def dijkstra_path(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> list[Node]:
     """Return a shortest path from source to target."""
     return single_source_dijkstra(G, source, target=target, weight=weight)[1]
 
 
+@networkx_algorithm()
 def dijkstra_path_length(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> float:
     """Return the length of a shortest path from source to target."""
     _check(G, source, f"Node {source} not found in graph")
@@ -426,6 +426,7 @@ def dijkstra_path_length(G: Converted, source: Node, target: Node, weight: Weigh
     return lengths[target]
 
 
+@networkx_algorithm()
 def single_source_dijkstra(
     G: Converted, source: Node, target: Node | None = None, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> tuple:
@@ -433,11 +434,13 @@ def single_source_dijkstra(
     return multi_source_dijkstra(G, {source}, cutoff=cutoff, target=target, weight=weight)
 
 
+@networkx_algorithm()
 def single_source_dijkstra_path(G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight") -> Paths:
     """Return shortest paths from the source, by target."""
     return multi_source_dijkstra_path(G, {source}, cutoff=cutoff, weight=weight)
 
 
+@networkx_algorithm()
 def single_source_dijkstra_path_length(
     G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Lengths:
@@ -445,6 +448,7 @@ def single_source_dijkstra_path_length(
     return multi_source_dijkstra_path_length(G, {source}, cutoff=cutoff, weight=weight)
 
 
+@networkx_algorithm()
 def multi_source_dijkstra(
     G: Converted,
     sources: Collection[Node],
@@ -464,6 +468,7 @@ def multi_source_dijkstra(
     return found
 
 
+@networkx_algorithm()
 def multi_source_dijkstra_path(
     G: Converted, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Paths:
@@ -472,6 +477,7 @@ def multi_source_dijkstra_path(
     return _dijkstra(G, sources, cutoff, weight, trees=True)[0].paths()
 
 
+@networkx_algorithm()
 def multi_source_dijkstra_path_length(
     G: Converted, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Lengths:
@@ -487,6 +493,7 @@ def _check_sources(graph: Converted, sources: Collection[Node]) -> None:
         _check(graph, source, f"Node {source} not found in graph")
 
 
+@networkx_algorithm()
 def dijkstra_predecessor_and_distance(
     G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> tuple[dict, Lengths]:
@@ -496,6 +503,7 @@ def dijkstra_predecessor_and_distance(
     return tree.all_predecessors(arcs), tree.lengths()
 
 
+@networkx_algorithm()
 def all_pairs_dijkstra(
     G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Node, tuple[Lengths, Paths]]]:
@@ -504,6 +512,7 @@ def all_pairs_dijkstra(
     return ((node, (tree.lengths(), tree.paths())) for node, tree in trees)
 
 
+@networkx_algorithm()
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Node, Paths]]:
@@ -511,6 +520,7 @@ def all_pairs_dijkstra_path(
     return ((node, tree.paths()) for node, tree in _all_pairs_dijkstra(G, cutoff, weight, trees=True))
 
 
+@networkx_algorithm()
 def all_pairs_dijkstra_path_length(
     G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> Iterator[tuple[Node, Lengths]]:
@@ -521,11 +531,13 @@ def all_pairs_dijkstra_path_length(
 # Bellman-Ford and Johnson.
 
 
+@networkx_algorithm()
 def bellman_ford_path(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> list[Node]:
     """Return a shortest path from source to target; weights may be negative."""
     return single_source_bellman_ford(G, source, target=target, weight=weight)[1]
 
 
+@networkx_algorithm()
 def bellman_ford_path_length(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> float:
     """Return the length of a shortest path from source to target; weights may be negative."""
     if source == target:
@@ -537,6 +549,7 @@ def bellman_ford_path_length(G: Converted, source: Node, target: Node, weight: W
     return lengths[target]
 
 
+@networkx_algorithm()
 def single_source_bellman_ford(
     G: Converted, source: Node, target: Node | None = None, weight: Weight = "weight"
 ) -> tuple:
@@ -553,17 +566,20 @@ def single_source_bellman_ford(
     return found
 
 
+@networkx_algorithm()
 def single_source_bellman_ford_path(G: Converted, source: Node, weight: Weight = "weight") -> Paths:
     """Return shortest paths from the source, by target."""
     return single_source_bellman_ford(G, source, weight=weight)[1]
 
 
+@networkx_algorithm()
 def single_source_bellman_ford_path_length(G: Converted, source: Node, weight: Weight = "weight") -> Lengths:
     """Return the lengths of shortest paths from the source, by target."""
     _check(G, source, f"Source {source} not in G")
     return _bellman_ford(G, source, weight, trees=False)[0].lengths()
 
 
+@networkx_algorithm()
 def bellman_ford_predecessor_and_distance(
     G: Converted, source: Node, target: Node | None = None, weight: Weight = "weight", heuristic: bool = False
 ) -> tuple[dict, Lengths]:
@@ -577,16 +593,19 @@ def bellman_ford_predecessor_and_distance(
     return tree.all_predecessors(arcs), tree.lengths()
 
 
+@networkx_algorithm()
 def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Node, Paths]]:
     """Yield each source with its shortest paths, by target."""
     return ((node, tree.paths()) for node, tree in _all_pairs_bellman_ford(G, weight, trees=True))
 
 
+@networkx_algorithm()
 def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Node, Lengths]]:
     """Yield each source with the lengths of its shortest paths, by target."""
     return ((node, tree.lengths()) for node, tree in _all_pairs_bellman_ford(G, weight, trees=False))
 
 
+@networkx_algorithm()
 def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, Paths]:
     """Return shortest paths by source and target."""
     search = partial(_without_negative_cycle, csgraph.johnson)
@@ -596,11 +615,13 @@ def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, Paths]:
 # Floyd-Warshall.
 
 
+@networkx_algorithm()
 def floyd_warshall(G: Converted, weight: Weight = "weight") -> dict[Node, Lengths]:
     """Return lengths by source and target, ``inf`` if there is no path."""
     return floyd_warshall_predecessor_and_distance(G, weight)[1]
 
 
+@networkx_algorithm()
 def floyd_warshall_predecessor_and_distance(
     G: Converted, weight: Weight = "weight"
 ) -> tuple[dict, dict[Node, Lengths]]:
@@ -620,6 +641,7 @@ def floyd_warshall_predecessor_and_distance(
     return {node: before for node, before in found.items() if before}, distances
 
 
+@networkx_algorithm()
 def floyd_warshall_numpy(
     G: Converted, nodelist: Collection[Node] | None = None, weight: Weight = "weight"
 ) -> np.ndarray:
@@ -654,44 +676,59 @@ def _floyd_warshall(arcs: Arcs, **options: Any) -> Any:
 # Without weights.
 
 
+@networkx_algorithm()
 def single_source_shortest_path(G: Converted, source: Node, cutoff: Cutoff = None) -> Paths:
     """Return paths with the fewest edges from the source, by target."""
     _check(G, source, f"Source {source} not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=True)[0].paths()
 
 
+@networkx_algorithm()
 def single_source_shortest_path_length(G: Converted, source: Node, cutoff: Cutoff = None) -> Lengths:
     """Return the least number of edges from the source, by target."""
     _check(G, source, f"Source {source} is not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=False)[0].lengths()
 
 
+@networkx_algorithm()
 def single_target_shortest_path(G: Converted, target: Node, cutoff: Cutoff = None) -> Paths:
     """Return paths with the fewest edges to the target, by source."""
     _check(G, target, f"Target {target} not in G")
     return _reversed(single_source_shortest_path(G.reversed, target, cutoff))
 
 
+@networkx_algorithm()
 def single_target_shortest_path_length(G: Converted, target: Node, cutoff: Cutoff = None) -> Lengths:
     """Return the least number of edges to the target, by source."""
     _check(G, target, f"Target {target} is not in G")
     return single_source_shortest_path_length(G.reversed, target, cutoff)
 
 
+@networkx_algorithm()
 def all_pairs_shortest_path(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Paths]]:
     """Yield each source with the paths that have the fewest edges, by target."""
     return all_pairs_dijkstra_path(G, _hops(cutoff), None)
 
 
+@networkx_algorithm()
 def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Lengths]]:
     """Yield each source with the least number of edges to each target."""
     return all_pairs_dijkstra_path_length(G, _hops(cutoff), None)
 
 
 # Search from one source, to one target or for all pairs, depending on the arguments. For one source and one target,
-# `can_run` returns a reason, so that NetworkX itself searches.
+# NetworkX itself searches.
 
 
+def _left_pairs(given: Mapping) -> str:
+    if given["method"] not in ("dijkstra", "bellman-ford"):
+        return "the method is not Dijkstra or Bellman-Ford"
+    if given["source"] is not None and given["target"] is not None:
+        return "for one pair NetworkX searches from both ends"
+    return ""
+
+
+@networkx_algorithm(_left_pairs)
 def shortest_path(
     G: Converted,
     source: Node | None = None,
@@ -715,6 +752,7 @@ def shortest_path(
     return every(G) if source is None else one(G, source)
 
 
+@networkx_algorithm(_left_pairs)
 def shortest_path_length(
     G: Converted,
     source: Node | None = None,
@@ -745,6 +783,26 @@ def _reversed(paths: Paths) -> Paths:
 # Centralities and other measures.
 
 
+def _left_known(given: Mapping) -> str:
+    known = given["sp"] if "sp" in given else given["e"]
+    return "" if known is None else "distances or eccentricities are given"
+
+
+def _left_bounds(given: Mapping) -> str:
+    bounds = given["usebounds"] and not given["G"].is_directed()
+    return "with bounds NetworkX takes few searches" if bounds else ""
+
+
+def _left_trees(given: Mapping) -> str:
+    tree = given["weight"] is None and given["G"].number_of_edges() == len(given["G"]) - 1
+    return "the center of a tree takes no search" if tree else ""
+
+
+def _left_methods(given: Mapping) -> str:
+    return "" if given["method"] in (None, "unweighted", "dijkstra") else "the method is not Dijkstra"
+
+
+@networkx_algorithm(_left_known)
 def closeness_centrality(
     G: Converted,
     u: Node | None = None,
@@ -761,6 +819,7 @@ def closeness_centrality(
     return dict(zip(G.nodes, found, strict=True)) if u is None else found[0]
 
 
+@networkx_algorithm()
 def harmonic_centrality(
     G: Converted,
     nbunch: Any = None,
@@ -775,6 +834,7 @@ def harmonic_centrality(
     return dict(zip(nodes, found.tolist(), strict=True))
 
 
+@networkx_algorithm(_left_known)
 def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
     """Return the eccentricity of each node; if `v` is given, of the node v or the nodes v."""
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
@@ -787,16 +847,19 @@ def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight:
     return by_node[v] if v in G else by_node
 
 
+@networkx_algorithm(_left_known, _left_bounds)
 def diameter(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
     """Return the largest eccentricity."""
     return max(eccentricity(G, weight=weight).values())
 
 
+@networkx_algorithm(_left_known, _left_bounds)
 def radius(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
     """Return the least eccentricity."""
     return min(eccentricity(G, weight=weight).values())
 
 
+@networkx_algorithm(_left_known, _left_bounds, _left_trees)
 def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the radius."""
     found = eccentricity(G, weight=weight)
@@ -804,6 +867,7 @@ def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weig
     return [node for node, value in found.items() if value == least]
 
 
+@networkx_algorithm(_left_known, _left_bounds)
 def periphery(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the diameter."""
     found = eccentricity(G, weight=weight)
@@ -811,6 +875,7 @@ def periphery(G: Converted, e: Mapping | None = None, usebounds: bool = False, w
     return [node for node, value in found.items() if value == most]
 
 
+@networkx_algorithm(_left_methods)
 def average_shortest_path_length(G: Converted, weight: Weight = None, method: str | None = None) -> float:
     """Return the mean length over all pairs of nodes."""
     if len(G.nodes) == 1:
@@ -821,6 +886,7 @@ def average_shortest_path_length(G: Converted, weight: Weight = None, method: st
     return centrality.average_shortest_path_length(arcs.array)
 
 
+@networkx_algorithm()
 def wiener_index(G: Converted, weight: Weight = None) -> float:
     """Return the sum of the lengths over all pairs of nodes; infinite if the graph is not connected."""
     if not _is_connected(G):

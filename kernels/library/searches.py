@@ -1,16 +1,17 @@
 """Search one graph with the chosen variant. Layouts on the card are kept for the next search.
 
-WholeNumbers searches a Graph in integers. Float64 searches a FloatGraph: by SciPy, or on the card with bounds from a
-search in integers (kernels/fast/floats.py).
+There are two engines with the same methods, and a solver asks them in this order. WholeNumbers searches a Graph in
+integers: by Near-Far, in a hierarchy, by SciPy, or by a variant for all pairs. Float64 searches a FloatGraph: by SciPy,
+or on the card with bounds from a search in integers (kernels/fast/floats.py).
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from kernels.fast.float_graph import FloatGraph
 from kernels.graph import INF, Graph
 from kernels.later import Later
 from kernels.library import choice
-from kernels.library.answers import NO_PREDECESSOR, Paths
+from kernels.library.answers import NO_PREDECESSOR, Eccentricities, Paths
 from kernels.library.choice import (
     HIERARCHY_REDUCED,
     HIERARCHY_ROWS,
@@ -56,23 +57,41 @@ NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(
 COPIED_AT_ONCE = 2**32  # maximum bytes of distances that are copied from the card to the host at once
 
 
-class TooLong(Exception):
-    """A distance is above 2**31 - 2."""
+class NotInIntegers(Exception):
+    """WholeNumbers cannot answer: a distance is above 2**31 - 2, or no chosen search in integers stops at a limit."""
 
 
-Chooser = Callable[["WholeNumbers", int], tuple[str, str]]
+class Wanted(NamedTuple):
+    """The checked arguments of `distances`. `different` is the number of distinct sources."""
 
+    sources: np.ndarray
+    targets: np.ndarray
+    every: bool  # whether the targets are all vertices, in order
+    dtype: np.dtype
+    limit: float
+    different: int
 
-def has_too_long(graph: Graph, distances: np.ndarray) -> bool:
-    """Return whether a distance is above 2**31 - 2.
+    @property
+    def search(self) -> str:
+        """The search in a hierarchy."""
+        return HIERARCHY_ROWS if self.every else HIERARCHY_TARGETS
 
-    distances: a variant's result, int32, (n,) or (n, n). The variant stored INF for a distance above 2**31 - 2.
-    """
-    try:
-        WholeNumbers(graph)._refuse_too_long(distances)
-    except TooLong:
-        return True
-    return False
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.sources), len(self.targets)
+
+    @property
+    def size(self) -> int:
+        return len(self.sources) * len(self.targets)
+
+    @property
+    def row_bytes(self) -> int:
+        return len(self.targets) * self.dtype.itemsize
+
+    @property
+    def most(self) -> int:
+        """The largest distance of a search in integers."""
+        return int(min(self.limit, INF - 1))
 
 
 def new_run(**settings: Any) -> Run:
@@ -82,14 +101,11 @@ def new_run(**settings: Any) -> Run:
     return run.Run(**{"waits": False} | settings)
 
 
-class WholeNumbers:
-    """Search a Graph in integers. short: True states that no path is longer than 2**31 - 2."""
+class SearchedGraph:
+    """A Graph with what its searches in integers share. short: True states that no path is longer than 2**31 - 2."""
 
     def __init__(self, graph: Graph, *, short: bool = False) -> None:
         self.graph, self.short = graph, short
-        self.largest = int(graph.weights.max(initial=0))  # the largest weight
-        self.hierarchies: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether the card reduces distances
-        self.lengths: Any = None  # distances in float64, (n,), on the card
 
     @cached_property
     def array(self) -> sparse.csr_array:
@@ -97,212 +113,23 @@ class WholeNumbers:
         return self.graph.to_scipy()
 
     @cached_property
-    def near_far(self) -> NearFarSearch:
-        """The Near-Far search, with the graph laid out on the card."""
-        searches = near_far.NearFarSearch(self.graph, new_run())
-        searches.allocate()
-        return searches
-
-    def search(self, source: int, *, tree: bool = True) -> NearFarSearch:
-        """Search by Near-Far and leave the results on the card. Find predecessors if `tree`. Raises TooLong."""
-        find_distances, find_tree = self.near_far.search(source)
-        find_distances()
-        if tree:
-            find_tree()
-        if not self._fits and self.near_far.is_too_long():
-            raise TooLong
-        return self.near_far
-
-    @cached_property
-    def _fits(self) -> bool:
-        """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
-        most = (self.graph.vertices - 1) * self.largest
-        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
-
-    def paths(self, source: int, key: str, reason: str, into: tuple | None = None) -> Paths:
-        """Search from the source by Near-Far or SciPy, as `key` says. Raises TooLong.
-
-        into: arrays for distances and predecessors; new ones by default.
-        """
-        log.info("%s on %s: %s", key, self.graph.name, reason)
-        if key == NEAR_FAR:
-            found = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
-            self._download(self.search(source), *found)
-        else:
-            found = csgraph.dijkstra(self.array, indices=source, return_predecessors=True)
-            if into:
-                into[0][:], into[1][:] = found
-        distances, predecessors = into or found
-        return Paths(distances, predecessors, key, reason)
-
-    def all_pairs(self) -> Paths:
-        """Search all pairs with the variant that suits the graph. Raises TooLong."""
-        key, reason = self.choose_all()
-        log.info("%s on %s: %s", key, self.graph.name, reason)
-        result = _run(self.graph, key)
-        self._refuse_too_long(result.distances)
-        result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
-        return Paths(as_type(result.distances, np.dtype(np.float64)), result.predecessors, key, reason)
-
-    def _download(self, found: NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
-        """Convert results to SciPy's form on the card, then copy them to the host. The card converts faster.
-
-        predecessors: None if no predecessors are wanted.
-        """
-        run, n = found.run, self.graph.vertices
-        if self.lengths is None:
-            run.require(8 * n)
-            (self.lengths,) = run.allocate((n, np.float64))
-        run.launch((results.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
-        run.download((self.lengths, distances))
-        if predecessors is not None:
-            run.download((found.predecessor, predecessors))
-
-    @cached_property
-    def is_narrow(self) -> bool:
-        """Whether a probe on the card finds the graph too narrow for Near-Far. If it does, free the layout."""
-        found = probe.is_narrow(self.near_far)
-        if found:
-            del self.near_far
-        return found
-
-    def choose_one(self) -> tuple[str, str]:
-        """Return the variant for one source and the reason: SciPy if the graph is narrow, else by `choose_sssp`."""
-        return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
-
-    def choose_all(self) -> tuple[str, str]:
-        """Return the variant for all pairs and the reason, by `choose_apsp`."""
-        return choose_apsp(self.graph, Card.visible())
-
-    def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
-        if key == NEAR_FAR and self.is_narrow:
-            return SCIPY, "the graph is narrow, so that a search on the card would take too many rounds"
-        return key, reason
-
-    def choose_rows(self, sources: int, search: str = HIERARCHY_ROWS) -> tuple[str, str]:
-        """Return the variant for several sources and the reason: SciPy for a narrow graph, else by `choose_many`."""
-        return self._unless_narrow(*self._choose_many(sources, search))
-
-    def suits(self, search: str, sources: int) -> str:
-        """Return why `search`, in a hierarchy, is chosen for this number of sources; an empty string if it is not."""
-        key, reason = self._choose_many(sources, search)
-        return reason if key == search else ""
-
-    def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
-        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchies
-        known = choice.BREAK_EVEN[search]
-        least = (known.laid_out if laid_out else known.prepared) if self.hierarchies else None
-        return choose_many(self.graph, sources, Card.visible(), search, least)
-
-    def find(
-        self,
-        sources: np.ndarray,
-        key: str,
-        found: np.ndarray,
-        targets: np.ndarray | None = None,
-        limit: float = np.inf,
-    ) -> None:
-        """Fill `found`, (k, t), with distances from the sources to the targets, by default all vertices; raise TooLong.
-
-        found: of a dtype in NO_PATH. limit: finite only if `key` is a search in a hierarchy.
-        """
-        if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS) or (key == NEAR_FAR and targets is not None):
-            most = max(1, COPIED_AT_ONCE // (found.itemsize * max(1, found.shape[1])))
-            for start in range(0, len(sources) if found.size else 0, most):
-                into = found[start : start + most].reshape(-1)
-                on_card = self.on_card(sources[start : start + most], key, found.dtype, targets, limit, reuse=True)
-                if into.nbytes < copies.LARGE:
-                    on_card.copy_to_host(into)
-                else:
-                    self.downloads.copy(on_card, into)
-            return
-        places = places_of(sources)
-        if key == NEAR_FAR and found.dtype == np.float64:
-            for source, (first, *others) in places.items():
-                self._download(self.search(source, tree=False), found[first], None)
-                found[others] = found[first]
-            return
-        for source, row in self.rows(np.array(list(places), np.int64), key):
-            found[places[source]] = as_type(row if targets is None else row[targets], found.dtype)
-
-    def on_card(
-        self,
-        sources: np.ndarray,
-        key: str,
-        dtype: np.dtype,
-        targets: np.ndarray | None = None,
-        limit: float = np.inf,
-        *,
-        reuse: bool = False,
-    ) -> Any:
-        """Return the distances of `find` as an array on the card, (k * t,). Search by Near-Far or in a hierarchy.
-
-        reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
-        """
-        targets, every = (np.arange(self.graph.vertices), True) if targets is None else (targets, False)
-        size, most = len(sources) * len(targets), int(min(limit, INF - 1))
-        run = self.near_far.run if key == NEAR_FAR else self.targets.run
-        if reuse and key != NEAR_FAR:
-            out = self.targets.result(size, dtype)
-        else:
-            run.require(size * dtype.itemsize)
-            (out,) = run.allocate((size, dtype))
-        if not size:
-            return out
-        none, seen = np.array([NO_PATH[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
-        if key == NEAR_FAR:
-            into = *run.upload(none), out, *run.upload(seen)
-            rows, places = run.upload(targets.astype(np.int32), np.arange(len(sources), dtype=np.int32))
-            for source, same in places_of(sources).items():
-                distances = self.search(source, tree=False).dist
-                for place in same:
-                    run.launch(to_targets.taking(1, 1, most, rows, places[place:], distances, into))
-            return out
-        try:
-            run.download((self.targets.search(sources, targets, most, none, out, seen), seen))
-        finally:
-            self.targets.release()
-        if most == INF - 1 and not self._fits and (seen[1] if every else seen[0]):
-            self._refuse_too_long_from(sources)
-        return out
-
-    @cached_property
-    def targets(self) -> to_targets.TargetSearch:
-        """Searches to some targets in a hierarchy."""
-        return to_targets.TargetSearch(self._searches(reduces=False))
-
-    @cached_property
     def downloads(self) -> copies.Downloads:
         """The buffers for copies to the host."""
         return copies.Downloads()
 
-    def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[np.ndarray, ...]]:
-        """Select vertices in a hierarchy, as within.select does; raise TooLong."""
-        doubtful = []  # sources that may reach a vertex whose distance is too long
-        with self._hierarchy(reduces=False) as searches:
-            for piece, counts, *entries in within.select(searches, sources, **wanted):
-                doubtful.append(piece[counts < wanted.get("nearest", INF)])
-                yield piece, counts, *entries
-        if not self._fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
-            self._refuse_too_long_from(np.concatenate(doubtful))
-
-    def _refuse_too_long_from(self, sources: np.ndarray) -> None:
-        """Raise TooLong if a distance from one of the sources, to any vertex, is above 2**31 - 2."""
-        if not self._is_near:
-            once = np.unique(sources)
-            self.refuse_too_far(once, self.reduced(once).eccentricity)
-
-    def refuse_too_far(self, sources: np.ndarray, eccentricity: np.ndarray) -> None:
-        """Raise TooLong if a distance from one of the distinct sources, to any vertex, is above 2**31 - 2.
-
-        eccentricity: of each source, among the distances that fit.
-        """
-        # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
-        for _ in self.rows(sources[eccentricity > INF - 1 - self.largest], HIERARCHY_ROWS):
-            pass
+    @cached_property
+    def largest(self) -> int:
+        """The largest weight."""
+        return int(self.graph.weights.max(initial=0))
 
     @cached_property
-    def _is_near(self) -> bool:
+    def fits(self) -> bool:
+        """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
+        most = (self.graph.vertices - 1) * self.largest
+        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
+
+    @cached_property
+    def is_near(self) -> bool:
         """Whether two searches prove that no distance is above 2**31 - 2.
 
         A path leaves the largest strong component at most once, and visits each vertex outside it at most once.
@@ -313,51 +140,204 @@ class WholeNumbers:
         there, back = (csgraph.dijkstra(array, indices=hub)[inside].max() for array in (self.array, self.array.T))
         return there + back + (others + 1) * self.largest < INF
 
-    def rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each source with its distances: int32, (n,), INF if there is no path. Raises TooLong.
+    def has_too_long(self, distances: np.ndarray) -> bool:
+        """Return whether a distance is above 2**31 - 2.
+
+        distances: a variant's result, int32, (n,) or (n, n). A distance above 2**31 - 2 is stored as INF. Then an arc
+        leads from a reached vertex to a seemingly unreached one. Skip this test if the largest distance plus the
+        largest weight fits, because then no distance is too long.
+        """
+        if self.fits:
+            return False
+        for row in np.atleast_2d(distances):
+            reached = row != INF
+            if int(row.max(where=reached, initial=0)) + self.largest < INF:
+                continue
+            if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
+                return True
+        return False
+
+
+class Search:
+    """Search a Graph in integers in one way."""
+
+    def __init__(self, on: SearchedGraph) -> None:
+        self.on, self.graph = on, on.graph
+
+    def rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each source with its distances: int32, (n,), INF if there is no path. Raises NotInIntegers.
 
         The sources must be distinct.
         """
-        if key == NEAR_FAR:
-            for source in sources.tolist():
-                found, row = self.search(source, tree=False), np.empty(self.graph.vertices, np.int32)
-                found.run.download((found.dist, row))
-                yield source, row
-        elif len(sources):
-            for source, row in self._unchecked_rows(sources, key):
-                self._refuse_too_long(row)
-                yield int(source), row
+        for source, row in self._unchecked_rows(sources) if len(sources) else ():
+            if self.on.has_too_long(row):
+                raise NotInIntegers
+            yield int(source), row
 
-    def _unchecked_rows(self, sources: np.ndarray, key: str) -> Iterator[tuple[np.integer, np.ndarray]]:
-        n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
-        if key == HIERARCHY_ROWS:
-            with self._hierarchy(reduces=False) as searches:
-                on_card: Any
-                for piece, on_card in hierarchy.matrix(searches, sources):
-                    for start in range(0, len(piece), most):
-                        some = piece[start : start + most]
-                        found = np.empty(len(some) * n, np.int32)
-                        searches.run.download((on_card[start * n : (start + len(some)) * n], found))
-                        yield from zip(some, found.reshape(-1, n), strict=True)
-        elif key == SCIPY:
-            for start in range(0, len(sources), most):
-                some = sources[start : start + most]
-                found = csgraph.dijkstra(self.array, indices=some)
-                yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
+    def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
+        raise NotImplementedError
+
+    def fill(self, wanted: Wanted, found: np.ndarray) -> None:
+        """Fill `found`, (k, t), with the wanted distances. The limit is finite only in a hierarchy."""
+        places = places_of(wanted.sources)
+        for source, row in self.rows(np.array(list(places), np.int64)):
+            found[places[source]] = as_type(row if wanted.every else row[wanted.targets], wanted.dtype)
+
+
+class ByScipy(Search):
+    """Search by SciPy's Dijkstra."""
+
+    def tree(self, source: int, into: tuple | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return distances and predecessors of one source. into: arrays for them; new ones by default."""
+        found = csgraph.dijkstra(self.on.array, indices=source, return_predecessors=True)
+        if into:
+            into[0][:], into[1][:] = found
+        return into or found
+
+    def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
+        most = max(1, PIECE // self.graph.vertices)
+        for start in range(0, len(sources), most):
+            some = sources[start : start + most]
+            found = csgraph.dijkstra(self.on.array, indices=some)
+            yield from zip(some, np.minimum(found, INF, out=found).astype(np.int32), strict=True)
+
+
+class ByVariant(Search):
+    """Search all pairs by a variant of the registry."""
+
+    def __init__(self, on: SearchedGraph, key: str) -> None:
+        super().__init__(on)
+        self.key = key
+
+    def result(self) -> Result:
+        """Return the variant's result, whose distances may be too long."""
+        from kernels.registry import find
+        from kernels.run import Result
+
+        variant = find(*self.key.split("/"))
+        variant.check_size(self.graph)
+        result = Result.poisoned(variant.problem, self.graph.vertices)
+        variant.function(self.graph, result, new_run(on_gpu=variant.on_gpu, waits=True))
+        return result
+
+    def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
+        result = self.result()
+        yield from ((source, result.distances[source]) for source in sources)
+
+
+class OnCard(Search):
+    """A search whose distances can stay on the card. `fill` selects the targets and converts distances there."""
+
+    def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
+        """Return the wanted distances as an array on the card, (k * t,).
+
+        reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
+        """
+        raise NotImplementedError
+
+    def fill(self, wanted: Wanted, found: np.ndarray) -> None:
+        most = max(1, COPIED_AT_ONCE // max(1, wanted.row_bytes))
+        for start in range(0, len(found) if found.size else 0, most):
+            into = found[start : start + most].reshape(-1)
+            on_card = self.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
+            if into.nbytes < copies.LARGE:
+                on_card.copy_to_host(into)
+            else:
+                self.on.downloads.copy(on_card, into)
+
+    def _new(self, wanted: Wanted, run: Run) -> Any:
+        run.require(wanted.size * wanted.dtype.itemsize)
+        (out,) = run.allocate((wanted.size, wanted.dtype))
+        return out
+
+    def _constants(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
+        """Return the arrays `none` and `seen` of the kernel take_targets."""
+        return np.array([NO_PATH[wanted.dtype]], wanted.dtype), np.array([0, 0, INF - 1 - self.on.largest], np.int32)
+
+
+class ByNearFar(OnCard):
+    """Search by Near-Far on the card, one source after the other."""
+
+    def __init__(self, on: SearchedGraph) -> None:
+        super().__init__(on)
+        self.layout = near_far.NearFarSearch(self.graph, new_run())
+        self.layout.allocate()
+        self.run = self.layout.run
+        self.lengths: Any = None  # distances in float64, (n,), on the card
+
+    def search(self, source: int, *, tree: bool = True) -> NearFarSearch:
+        """Search and leave the results on the card. Find predecessors if `tree`. Raises NotInIntegers."""
+        find_distances, find_tree = self.layout.search(source)
+        find_distances()
+        if tree:
+            find_tree()
+        if not self.on.fits and self.layout.is_too_long():
+            raise NotInIntegers
+        return self.layout
+
+    def tree(self, source: int, into: tuple | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return distances and predecessors of one source. into: arrays for them; new ones by default."""
+        into = into or (np.empty(self.graph.vertices), np.empty(self.graph.vertices, np.int32))
+        self._download(self.search(source), *into)
+        return into
+
+    def _download(self, found: NearFarSearch, distances: np.ndarray, predecessors: np.ndarray | None) -> None:
+        """Convert results to SciPy's form on the card, then copy them to the host. The card converts faster.
+
+        predecessors: None if no predecessors are wanted.
+        """
+        run, n = self.run, self.graph.vertices
+        if self.lengths is None:
+            run.require(8 * n)
+            (self.lengths,) = run.allocate((n, np.float64))
+        run.launch((results.as_scipy, -(-n // run.block), run.block, (found.dist, found.predecessor, self.lengths)))
+        run.download((self.lengths, distances))
+        if predecessors is not None:
+            run.download((found.predecessor, predecessors))
+
+    def rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """See `Search.rows`. `search` has proved that the distances fit."""
+        for source in sources.tolist():
+            found, row = self.search(source, tree=False), np.empty(self.graph.vertices, np.int32)
+            self.run.download((found.dist, row))
+            yield source, row
+
+    def fill(self, wanted: Wanted, found: np.ndarray) -> None:
+        if not wanted.every:
+            super().fill(wanted, found)
+        elif wanted.dtype == np.float64:
+            for source, (first, *others) in places_of(wanted.sources).items():
+                self._download(self.search(source, tree=False), found[first], None)
+                found[others] = found[first]
         else:
-            result = _run(self.graph, key)
-            yield from ((source, result.distances[source]) for source in sources)
+            Search.fill(self, wanted, found)
 
-    def reduced(self, sources: np.ndarray, *, reciprocals: bool = False) -> hierarchy.Reduced:
-        """Search in a hierarchy, and compute the columns of `Eccentricities` on the card."""
-        with self._hierarchy(reduces=True) as searches:
-            return hierarchy.reduced(searches, sources, reciprocals=reciprocals)
+    def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
+        run, out = self.run, self._new(wanted, self.run)
+        if wanted.size:
+            none, seen = self._constants(wanted)
+            into = *run.upload(none), out, *run.upload(seen)
+            numbers = wanted.targets.astype(np.int32), np.arange(len(wanted.sources), dtype=np.int32)
+            rows, places = run.upload(*numbers)
+            for source, same in places_of(wanted.sources).items():
+                distances = self.search(source, tree=False).dist
+                for place in same:
+                    run.launch(to_targets.taking(1, 1, wanted.most, rows, places[place:], distances, into))
+        return out
+
+
+class InHierarchy(OnCard):
+    """Search in a contraction hierarchy on the card."""
+
+    def __init__(self, on: SearchedGraph) -> None:
+        super().__init__(on)
+        self.laid_out: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether the card reduces distances
 
     def _searches(self, *, reduces: bool) -> hierarchy.AllPairsSearch:
         """Return the searches in a hierarchy, laid out once."""
-        if reduces not in self.hierarchies:
-            self.hierarchies[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
-        return self.hierarchies[reduces]
+        if reduces not in self.laid_out:
+            self.laid_out[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
+        return self.laid_out[reduces]
 
     @contextmanager
     def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
@@ -373,24 +353,194 @@ class WholeNumbers:
         finally:
             searches.many.most, searches.many.matrix, searches.many.found = 0, None, None
 
-    def _refuse_too_long(self, distances: np.ndarray) -> None:
-        """Raise TooLong if a distance is above 2**31 - 2.
+    @cached_property
+    def targets(self) -> to_targets.TargetSearch:
+        """Searches to some targets."""
+        return to_targets.TargetSearch(self._searches(reduces=False))
 
-        A distance above 2**31 - 2 is stored as INF. Then an arc leads from a reached vertex to a seemingly unreached
-        one. Skip this test if the largest distance plus the largest weight fits, because then no distance is too long.
+    def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
+        n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
+        with self._hierarchy(reduces=False) as searches:
+            on_card: Any
+            for piece, on_card in hierarchy.matrix(searches, sources):
+                for start in range(0, len(piece), most):
+                    some = piece[start : start + most]
+                    found = np.empty(len(some) * n, np.int32)
+                    searches.run.download((on_card[start * n : (start + len(some)) * n], found))
+                    yield from zip(some, found.reshape(-1, n), strict=True)
+
+    def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
+        out = self.targets.result(wanted.size, wanted.dtype) if reuse else self._new(wanted, self.targets.run)
+        if not wanted.size:
+            return out
+        none, seen = self._constants(wanted)
+        sources, ends = wanted.sources, wanted.targets
+        try:
+            self.targets.run.download((self.targets.search(sources, ends, wanted.most, none, out, seen), seen))
+        finally:
+            self.targets.release()
+        if wanted.most == INF - 1 and not self.on.fits and (seen[1] if wanted.every else seen[0]):
+            self._refuse_too_long_from(sources)
+        return out
+
+    def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Yield each source with the vertices that within.select selects and their distances; raise NotInIntegers."""
+        doubtful = []  # sources that may reach a vertex whose distance is too long
+        with self._hierarchy(reduces=False) as searches:
+            for piece, counts, vertices, distances in within.select(searches, sources, **wanted):
+                doubtful.append(piece[counts < wanted.get("nearest", INF)])
+                ends = np.cumsum(counts)
+                for source, start, end in zip(piece.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
+                    yield source, vertices[start:end], distances[start:end]
+        if not self.on.fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
+            self._refuse_too_long_from(np.concatenate(doubtful))
+
+    def reduced(self, sources: np.ndarray, *, reciprocals: bool = False) -> hierarchy.Reduced:
+        """Compute the columns of `Eccentricities` on the card."""
+        with self._hierarchy(reduces=True) as searches:
+            return hierarchy.reduced(searches, sources, reciprocals=reciprocals)
+
+    def _refuse_too_long_from(self, sources: np.ndarray) -> None:
+        """Raise NotInIntegers if a distance from one of the sources, to any vertex, is above 2**31 - 2."""
+        if not self.on.is_near:
+            once = np.unique(sources)
+            self.refuse_too_far(once, self.reduced(once).eccentricity)
+
+    def refuse_too_far(self, sources: np.ndarray, eccentricity: np.ndarray) -> None:
+        """Raise NotInIntegers if a distance from one of the distinct sources, to any vertex, is above 2**31 - 2.
+
+        eccentricity: of each source, among the distances that fit.
         """
-        if self._fits:
-            return
-        for row in np.atleast_2d(distances):
-            reached = row != INF
-            if int(row.max(where=reached, initial=0)) + self.largest < INF:
-                continue
-            if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
-                raise TooLong
+        # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
+        for _ in self.rows(sources[eccentricity > INF - 1 - self.on.largest]):
+            pass
+
+
+class WholeNumbers:
+    """The engine that searches a Graph in integers. short: see `SearchedGraph`. Methods raise NotInIntegers."""
+
+    def __init__(self, graph: Graph, *, short: bool = False) -> None:
+        self.graph, self.on = graph, SearchedGraph(graph, short=short)
+        self.hierarchy = InHierarchy(self.on)
+
+    @cached_property
+    def near_far(self) -> ByNearFar:
+        """The Near-Far search, with the graph laid out on the card."""
+        return ByNearFar(self.on)
+
+    def by(self, key: str) -> Search:
+        """Return the search that `key` names."""
+        if key == NEAR_FAR:
+            return self.near_far
+        if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS):
+            return self.hierarchy
+        return ByScipy(self.on) if key == SCIPY else ByVariant(self.on, key)
+
+    @cached_property
+    def is_narrow(self) -> bool:
+        """Whether a probe on the card finds the graph too narrow for Near-Far. If it does, free the layout."""
+        found = probe.is_narrow(self.near_far.layout)
+        if found:
+            del self.near_far
+        return found
+
+    def choose_one(self) -> tuple[str, str]:
+        """Return the variant for one source and the reason: SciPy if the graph is narrow, else by `choose_sssp`."""
+        return self._unless_narrow(*choose_sssp(self.graph, Card.visible()))
+
+    def choose_all(self) -> tuple[str, str]:
+        """Return the variant for all pairs and the reason, by `choose_apsp`."""
+        return choose_apsp(self.graph, Card.visible())
+
+    def choose_rows(self, sources: int, search: str = HIERARCHY_ROWS) -> tuple[str, str]:
+        """Return the variant for several sources and the reason: SciPy for a narrow graph, else by `choose_many`."""
+        return self._unless_narrow(*self._choose_many(sources, search))
+
+    def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
+        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
+        known = choice.BREAK_EVEN[search]
+        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.laid_out else None
+        return choose_many(self.graph, sources, Card.visible(), search, least)
+
+    def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
+        if key == NEAR_FAR and self.is_narrow:
+            return SCIPY, "the graph is narrow, so that a search on the card would take too many rounds"
+        return key, reason
+
+    def _log(self, key: str, reason: str) -> None:
+        log.info("%s on %s: %s", key, self.graph.name, reason)
+
+    def _tree(self, source: int, key: str, reason: str, into: tuple | None = None) -> tuple[np.ndarray, np.ndarray]:
+        self._log(key, reason)
+        return (self.near_far if key == NEAR_FAR else ByScipy(self.on)).tree(source, into)
+
+    def paths(self, source: int, limit: float) -> Paths:
+        """Search from the source."""
+        _refuse_limit(limit)
+        key, reason = self.choose_one()
+        return Paths(*self._tree(source, key, reason), key, reason)
+
+    def paths_from(self, sources: np.ndarray, limit: float) -> Paths:
+        """Search from each of the sources."""
+        _refuse_limit(limit)
+        shape = len(sources), self.graph.vertices
+        distances, predecessors = np.empty(shape), np.empty(shape, np.int32)
+        key, reason = self.choose_one()
+        for row, source in enumerate(sources.tolist()):
+            self._tree(source, key, reason, (distances[row], predecessors[row]))
+        return Paths(distances, predecessors, key, reason)
+
+    def all_pairs(self) -> Paths:
+        """Search all pairs with the variant that suits the graph."""
+        key, reason = self.choose_all()
+        self._log(key, reason)
+        result = ByVariant(self.on, key).result()
+        if self.on.has_too_long(result.distances):
+            raise NotInIntegers
+        result.predecessors[result.predecessors == -1] = NO_PREDECESSOR
+        return Paths(as_type(result.distances, np.dtype(np.float64)), result.predecessors, key, reason)
+
+    def fill(self, wanted: Wanted, found: np.ndarray) -> tuple:
+        """Fill `found` with the wanted distances; return variant and reason."""
+        key, reason = self._choose_many(wanted.different, wanted.search)
+        if key != wanted.search:
+            _refuse_limit(wanted.limit)
+            key, reason = self._unless_narrow(key, reason)
+        self._log(key, reason)
+        self.by(key).fill(wanted, found)
+        return key, reason
+
+    def fill_on_card(self, wanted: Wanted) -> tuple[Any, str]:
+        """Return the wanted distances as an array on the card, (k * t,), and the variant."""
+        if self._choose_many(wanted.different, wanted.search)[0] == wanted.search:
+            return self.hierarchy.on_card(wanted), wanted.search
+        return self.near_far.on_card(wanted), NEAR_FAR
+
+    def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
+        """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
+        key, _ = self._choose_many(len(sources), HIERARCHY_TARGETS)
+        if key == HIERARCHY_TARGETS:
+            wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
+            return _cut(self.hierarchy.select(sources, **wanted), nearest)
+        _refuse_limit(limit)
+        key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
+        return _cut(_reached(self.by(key).rows(sources), INF), nearest)
+
+    def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
+        """Search from the distinct sources."""
+        key, reason = self.choose_rows(len(sources), HIERARCHY_REDUCED)
+        self._log(key, reason)
+        if key == HIERARCHY_REDUCED:
+            found = self.hierarchy.reduced(sources, reciprocals=reciprocals)
+            self.hierarchy.refuse_too_far(sources, found.eccentricity)
+            columns: tuple = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
+        else:
+            columns = _reduced(sources, self.by(key).rows(sources), INF, reciprocals=reciprocals)
+        return _eccentricities(sources, columns, (np.int32, np.int64), key, reason)
 
 
 class Float64:
-    """Search a FloatGraph in float64."""
+    """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`."""
 
     def __init__(self, graph: FloatGraph) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
@@ -416,21 +566,74 @@ class Float64:
         return WholeNumbers(self.graph.scaled, short=True)
 
     def paths(self, source: int, limit: float) -> Paths:
-        """Search from the source up to a limit."""
-        search = FloatSearch(self, np.array([source]), lambda bounds, sources: bounds.choose_one(), limit)
+        """Search from the source."""
+        search = FloatSearch(self, np.array([source]), limit, lambda bounds, _: bounds.choose_one())
         ((_, distances, predecessors),) = search.rows()
         assert predecessors is not None
-        return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+        return Paths(distances, predecessors, *search.how)
 
-    def paths_from(self, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> Paths:
-        """Search from each of the sources up to a limit. choose: see `FloatSearch`."""
-        once, n = np.unique(sources), self.given.vertices
-        search = FloatSearch(self, once, choose, limit)
-        distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
+    def paths_from(
+        self, sources: np.ndarray, limit: float = np.inf, choose: Chooser = WholeNumbers.choose_rows
+    ) -> Paths:
+        """Search from each of the sources. choose: see `FloatSearch`."""
+        shape = len(sources), self.given.vertices
+        search = FloatSearch(self, np.unique(sources), limit, choose)
+        distances, predecessors = np.empty(shape), np.empty(shape, np.int32)
         for source, row, last in search.rows():
             assert last is not None
             distances[sources == source], predecessors[sources == source] = row, last
-        return Paths(distances, predecessors, search.variant, search.reason, search.rounds)
+        return Paths(distances, predecessors, *search.how)
+
+    def all_pairs(self) -> Paths:
+        """Search all pairs."""
+        return self.paths_from(np.arange(self.given.vertices), choose=lambda bounds, _: bounds.choose_all())
+
+    def fill(self, wanted: Wanted, found: np.ndarray) -> tuple:
+        """Fill `found` with the wanted distances; return variant, reason and rounds."""
+        places = places_of(wanted.sources)
+        search = FloatSearch(self, np.array(sorted(places), np.int64), wanted.limit)
+        for source, row, _ in search.rows(tree=False):
+            row = row if wanted.every else row[wanted.targets]
+            found[places[source]] = from_float64(row, wanted.dtype, self.given.name)
+        return search.how
+
+    def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
+        """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
+        rows = FloatSearch(self, sources, limit).rows(tree=False)
+        return _cut(_reached((row[:2] for row in rows), np.inf), nearest)
+
+    def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
+        """Search from the distinct sources."""
+        search = FloatSearch(self, sources)
+        rows = (row[:2] for row in search.rows(tree=False))
+        columns = _reduced(sources, rows, np.inf, reciprocals=reciprocals)
+        return _eccentricities(sources, columns, (np.float64, np.float64), search.variant, search.reason)
+
+    def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Search on the card from all of the distinct sources together; return distances and predecessors, (n,).
+
+        A search in integers finds bounds, unless there is a limit. It starts from an additional vertex, numbered n,
+        which has arcs of weight 0 to the sources.
+        """
+        whole = None
+        if limit == np.inf:
+            scaled = self.graph.scaled
+            more = Graph(
+                np.append(scaled.indptr, np.int32(scaled.arcs + len(sources))),
+                np.append(scaled.indices, sources.astype(np.int32)),
+                np.append(scaled.weights, np.zeros(len(sources), np.int32)),
+            )
+            on = WholeNumbers(more)
+            key, _ = on.choose_one()
+            ((_, row),) = on.by(key).rows(np.array([scaled.vertices]))
+            whole = row[:-1]
+        found = self.searches.search(sources, 1, whole, limit=limit, tree=tree)
+        return found.dist[0], None if found.predecessors is None else found.predecessors[0]
+
+
+Engine = WholeNumbers | Float64
+Chooser = Callable[[WholeNumbers, int], tuple[str, str]]
+Selected = dict[int, tuple[np.ndarray, np.ndarray]]  # by source: vertices, in ascending order, and their distances
 
 
 class FloatSearch:
@@ -443,7 +646,13 @@ class FloatSearch:
     Raises scipy.sparse.csgraph.NegativeCycleError, and InputError if a limit is given and a weight is negative.
     """
 
-    def __init__(self, on: Float64, sources: np.ndarray, choose: Chooser, limit: float = np.inf) -> None:
+    def __init__(
+        self,
+        on: Float64,
+        sources: np.ndarray,
+        limit: float = np.inf,
+        choose: Chooser = WholeNumbers.choose_rows,
+    ) -> None:
         self.on, self.sources, self.limit, self.rounds = on, sources, limit, 0
         self.variant, size = SCIPY, on.given.vertices + on.given.arcs
         if limit < np.inf and on.negative:
@@ -461,6 +670,11 @@ class FloatSearch:
                 self.reason += "; run with weights scaled and rounded up, to bound the search in float64"
         log.info("%s on %s: %s", self.variant, on.given.name, self.reason)
 
+    @property
+    def how(self) -> tuple[str, str, int]:
+        """The variant, the reason and the rounds."""
+        return self.variant, self.reason, self.rounds
+
     def rows(self, *, tree: bool = True) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
         """Yield each source, in any order, with its distances, (n,), and predecessors (None unless `tree`)."""
         on, n, sources = self.on, self.on.given.vertices, self.sources
@@ -475,9 +689,9 @@ class FloatSearch:
                 yield from zip(some.tolist(), distances, predecessors, strict=False)
             return
         limited = self.limit < np.inf
-        bounds: Any = (
-            zip(sources.tolist(), itertools.repeat(None)) if limited else on.bounds.rows(sources, self.variant)
-        )
+        bounds: Any = zip(sources.tolist(), itertools.repeat(None))
+        if not limited:
+            bounds = on.bounds.by(self.variant).rows(sources)
         while part := list(itertools.islice(bounds, most)):
             some = np.array([source for source, _ in part])
             starts, whole = n * np.arange(len(some)) + some, None if limited else np.stack([row for _, row in part])
@@ -488,25 +702,6 @@ class FloatSearch:
                 if on.negative:
                     distances += on.potential - on.potential[source]
                 yield source, distances, bounded.predecessors[row] if tree else None
-
-
-def bounds_from_any(graph: FloatGraph, sources: np.ndarray) -> np.ndarray:
-    """Return each vertex's distance from the nearest source, in the integer graph graph.scaled: int32, (n,).
-
-    Sources must be distinct.
-
-    The search starts from an additional vertex, numbered n, which has arcs of weight 0 to the sources.
-    """
-    scaled, zeros = graph.scaled, np.zeros(len(sources), np.int32)
-    more = Graph(
-        np.append(scaled.indptr, np.int32(graph.arcs + len(sources))),
-        np.append(scaled.indices, sources.astype(np.int32)),
-        np.append(scaled.weights, zeros),
-    )
-    on = WholeNumbers(more)
-    key, _ = on.choose_one()
-    ((_, row),) = on.rows(np.array([graph.vertices]), key)
-    return row[:-1]
 
 
 def places_of(sources: np.ndarray) -> dict[int, list[int]]:
@@ -541,13 +736,54 @@ def as_type(distances: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return found
 
 
-def _run(graph: Graph, key: str) -> Result:
-    """Search all pairs with a variant."""
-    from kernels.registry import find
-    from kernels.run import Result
+def _refuse_limit(limit: float) -> None:
+    """Raise NotInIntegers if there is a limit."""
+    if limit < np.inf:
+        raise NotInIntegers
 
-    variant = find(*key.split("/"))
-    variant.check_size(graph)
-    result = Result.poisoned(variant.problem, graph.vertices)
-    variant.function(graph, result, new_run(on_gpu=variant.on_gpu, waits=True))
-    return result
+
+def _reached(rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each source with the vertices that it reaches and their distances. rows: sources and all distances."""
+    for source, row in rows:
+        vertices = np.flatnonzero(row != no_path).astype(np.int32)
+        yield source, vertices, row[vertices]
+
+
+def _cut(found: Iterable[tuple[int, np.ndarray, np.ndarray]], nearest: int | None) -> Selected:
+    """Return the vertices of each source and their distances; only the nearest vertices if `nearest` is a number."""
+    if nearest is None:
+        return {source: (vertices, distances) for source, vertices, distances in found}
+    return {source: _nearest(source, vertices, distances, nearest) for source, vertices, distances in found}
+
+
+def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the source and the `count` - 1 vertices nearest to it, with their distances. vertices: ascending."""
+    if len(vertices) <= count:
+        return vertices, distances
+    order = np.where(vertices == source, -np.inf, distances)
+    last = np.partition(order, count - 1)[count - 1]
+    taken = order < last
+    taken[np.flatnonzero(order == last)[: count - np.count_nonzero(taken)]] = True
+    return vertices[taken], distances[taken]
+
+
+def _reduced(
+    sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float, *, reciprocals: bool
+) -> tuple:
+    """Return the columns of `Eccentricities`. rows: pairs of a source and its distances, in any order."""
+    found = {}
+    for source, row in rows:
+        reached = row != no_path
+        farthest = np.where(reached, row, -np.inf).argmax()
+        inverse = (1 / row[reached & (row != 0)]).sum() if reciprocals else None
+        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached), inverse
+    *columns, sums = tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 5
+    return *columns, np.array(sums, np.float64) if reciprocals else None
+
+
+def _eccentricities(sources: np.ndarray, columns: tuple, kinds: tuple, key: str, reason: str) -> Eccentricities:
+    """Return the columns with their types. kinds: of the eccentricity and of the total."""
+    *others, sums = columns
+    types = kinds[0], np.int32, np.int32, kinds[1]
+    largest, farthest, reached, total = (np.asarray(one).astype(kind) for one, kind in zip(others, types, strict=True))
+    return Eccentricities(sources, largest, farthest, reached, total, key, reason, sums)

@@ -11,12 +11,14 @@ not need are imported late, and compiled kernels are kept on disk (kernels/gpu/c
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 import reprlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -30,7 +32,7 @@ from kernels import memory
 from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
-from kernels.graph import INF, Graph, check_flag, starts
+from kernels.graph import Graph, check_flag, starts
 from kernels.later import Later
 from kernels.library import choice
 from kernels.library.answers import (
@@ -42,26 +44,9 @@ from kernels.library.answers import (
     Eccentricities,
     Paths,
 )
-from kernels.library.choice import (
-    HIERARCHY_REDUCED,
-    HIERARCHY_ROWS,
-    HIERARCHY_TARGETS,
-    NEAR_FAR,
-    Card,
-    choose_sssp,
-    log,
-)
+from kernels.library.choice import NEAR_FAR, Card, choose_sssp
 from kernels.library.inputs import as_graph, check_sources
-from kernels.library.searches import (
-    NO_PATH,
-    Float64,
-    FloatSearch,
-    TooLong,
-    WholeNumbers,
-    from_float64,
-    no_int32,
-    places_of,
-)
+from kernels.library.searches import NO_PATH, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -71,6 +56,9 @@ else:
     sparse = Later("scipy.sparse")
 card = Later("kernels.gpu.card")
 PIECE_BYTES = 2**28  # maximum bytes of a piece of distances
+ON_CARD = "results are left on the card"
+Answer = TypeVar("Answer")
+Method = TypeVar("Method", bound=Callable)
 
 
 def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
@@ -409,6 +397,23 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     return last.solver(graph, directed).eccentricities(sources)
 
 
+def _documented_by(function: Callable) -> Callable[[Method], Method]:
+    """Give a method of Solver the function's docstring, without `graph`, `directed` and the examples."""
+    text = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")[0]
+    for unwanted, rest in (
+        (r"\ngraph, directed\n    See `shortest_paths`\.", ""),
+        (r"\ngraph, (.+), directed\n", r"\n\1\n"),
+        (r"Parameters\n-+\n\n", ""),
+    ):
+        text = re.sub(unwanted, rest, text)
+
+    def decorate(method: Method) -> Method:
+        method.__doc__ = text
+        return method
+
+    return decorate
+
+
 class Solver:
     """Search one graph repeatedly. The graph is read, checked and laid out once.
 
@@ -502,19 +507,14 @@ class Solver:
         """The object that searches in float64."""
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
 
-    def _exactly(
-        self,
-        in_whole_numbers: Callable[[WholeNumbers], Any],
-        in_float64: Callable[[Float64], Any],
-        limit: float = np.inf,
-    ) -> Any:
-        """Search in integers; if there is a limit, or if a weight or a distance does not fit, search in float64."""
-        if isinstance(self.graph, Graph) and limit == np.inf:
+    def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
+        """Ask the engines in order: integers, then float64."""
+        if isinstance(self.graph, Graph):
             try:
-                return in_whole_numbers(self.in_whole_numbers)
-            except TooLong:
+                return ask(self.in_whole_numbers)
+            except NotInIntegers:
                 pass
-        return in_float64(self.in_float64)
+        return ask(self.in_float64)
 
     def shortest_paths(self, source: int, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
@@ -543,37 +543,31 @@ class Solver:
         source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
             raise InputError('out="device" cannot be combined with a limit: take the results on the host')
+        if out == "device":
+            with self._left_on_card() as whole:
+                found = whole.near_far.search(source)
+                distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
+                found.run.wait()
+            return Paths(distances, predecessors, NEAR_FAR, ON_CARD)
         with self.working():
-            if out == "device":
-                return self._left_on_card(source)
-            return self._exactly(
-                lambda on: on.paths(source, *on.choose_one()),
-                lambda on: on.paths(source, limit),
-                limit,
-            )
+            return self._answer(lambda engine: engine.paths(source, limit))
 
-    def _left_on_card(self, source: int) -> Paths:
-        try:
-            found = self._whole_numbers_on_card().search(source)
-        except TooLong:
-            raise self._too_long_for_card() from None
-        distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
-        found.run.wait()
-        return Paths(distances, predecessors, NEAR_FAR, "results are left on the card")
-
-    def _whole_numbers_on_card(self) -> WholeNumbers:
-        """Return the searches in integers; raise InputError if they cannot leave results on a card."""
-        if not self.on_card:
-            raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
-        if not isinstance(self.graph, Graph):
-            raise self._too_long_for_card()
-        return self.in_whole_numbers
-
-    def _too_long_for_card(self) -> InputError:
-        return InputError(
+    @contextmanager
+    def _left_on_card(self) -> Iterator[WholeNumbers]:
+        """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
+        whole = InputError(
             f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
             "the host"
         )
+        with self.working():
+            if not self.on_card:
+                raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+            if not isinstance(self.graph, Graph):
+                raise whole
+            try:
+                yield self.in_whole_numbers
+            except NotInIntegers:
+                raise whole from None
 
     def path(self, source: int, target: int) -> list[int] | None:
         """Find a shortest path between two vertices.
@@ -602,28 +596,14 @@ class Solver:
             path.append(before)
         return path[::-1]
 
+    @_documented_by(all_pairs)
     def all_pairs(self) -> Paths:
-        """Find shortest paths between all pairs of vertices; see `kernels.all_pairs`.
-
-        Returns
-        -------
-        Paths
-            Distances and predecessors of shape (n, n), with a row for each source.
-
-        Raises
-        ------
-        InputError
-            If the result does not fit in the host's memory.
-        """
         n = self.graph.vertices
         for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self.working():
-            return self._exactly(
-                WholeNumbers.all_pairs,
-                lambda on: on.paths_from(np.arange(n), lambda bounds, sources: bounds.choose_all()),
-            )
+            return self._answer(lambda engine: engine.all_pairs())
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
@@ -656,16 +636,10 @@ class Solver:
                 return found
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
-        def one_by_one(on: WholeNumbers) -> Paths:
-            distances, predecessors = np.empty((len(sources), n)), np.empty((len(sources), n), np.int32)
-            key, reason = on.choose_one()
-            for row, source in enumerate(sources.tolist()):
-                on.paths(source, key, reason, into=(distances[row], predecessors[row]))
-            return Paths(distances, predecessors, key, reason)
-
         with self.working():
-            return self._exactly(one_by_one, lambda on: on.paths_from(sources, WholeNumbers.choose_rows, limit), limit)
+            return self._answer(lambda engine: engine.paths_from(sources, limit))
 
+    @_documented_by(distances)
     def distances(
         self,
         sources: ArrayLike,
@@ -675,45 +649,22 @@ class Solver:
         limit: float = np.inf,
         out: str = "host",
     ) -> Distances:
-        """Find the distances from several sources to several targets, or to all vertices; see `kernels.distances`.
-
-        Parameters
-        ----------
-        sources : array_like of int, shape (k,)
-            Vertices in any order; duplicates are allowed.
-        targets : array_like of int, shape (t,), optional
-            Vertices in any order; duplicates are allowed. All vertices by default.
-        dtype : {float64, float32, int32}
-            The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
-        limit
-            See `kernels.shortest_paths`.
-        out : {"host", "device"}
-            See `kernels.distances`.
-
-        Returns
-        -------
-        Distances
-            Distances of shape (k, t), with a row for each source.
-
-        Raises
-        ------
-        InputError
-            As in `kernels.distances`.
-        """
         wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
         if out == "device":
-            with self.working():
-                return self._table_on_card(wanted)
+            with self._left_on_card() as whole:
+                found, key = whole.fill_on_card(wanted)
+            found = found.reshape(wanted.shape)
+            return Distances(wanted.sources, wanted.targets, found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),
-            f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {wanted.width:,} vertices take",
+            f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
+            "take",
             "take fewer sources at once (kernels.distance_pieces), or kernels.eccentricities",
         )
-        found = np.empty((len(wanted.sources), wanted.width), wanted.dtype)
-        with self.working():
-            how = self._fill(wanted, wanted.sources, found)
-        return Distances(wanted.sources, wanted.all_targets, found, *how)
+        found = np.empty(wanted.shape, wanted.dtype)
+        return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
 
+    @_documented_by(distance_pieces)
     def distance_pieces(
         self,
         sources: ArrayLike,
@@ -723,27 +674,6 @@ class Solver:
         limit: float = np.inf,
         rows: int | None = None,
     ) -> Iterator[tuple[slice, np.ndarray]]:
-        """Find distances a few sources at a time; see `kernels.distance_pieces`.
-
-        Parameters
-        ----------
-        sources, targets, dtype, limit
-            See `distances`.
-        rows : int, optional
-            Number of sources in a piece. By default a piece takes up to 256 MiB.
-
-        Yields
-        ------
-        which : slice
-            Positions in `sources`. The pieces are in order.
-        distances : ndarray, shape (k, t)
-            The distances from these sources.
-
-        Raises
-        ------
-        InputError
-            As in `kernels.distances`.
-        """
         wanted = self._wanted(sources, targets, dtype, limit)
         most = max(1, PIECE_BYTES // max(1, wanted.row_bytes)) if rows is None else _check_positive(rows, "rows")
         return self._pieces(wanted, most)
@@ -751,101 +681,35 @@ class Solver:
     def _pieces(self, wanted: Wanted, most: int) -> Iterator[tuple[slice, np.ndarray]]:
         for start in range(0, len(wanted.sources), most):
             which = slice(start, min(start + most, len(wanted.sources)))
-            found = np.empty((which.stop - start, wanted.width), wanted.dtype)
-            with self.working():
-                self._fill(wanted, wanted.sources[which], found)
+            piece = wanted._replace(sources=wanted.sources[which])
+            found = np.empty(piece.shape, piece.dtype)
+            self._fill(piece, found)
             yield which, found
+
+    def _fill(self, wanted: Wanted, found: np.ndarray) -> tuple:
+        """Fill an array with the wanted distances; return variant, reason and rounds."""
+        with self.working():
+            return self._answer(lambda engine: engine.fill(wanted, found))
 
     def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
         """Check the arguments of `distances`."""
         given = check_sources(self.graph, sources)
-        ends = None if targets is None else check_sources(self.graph, targets, "target")
+        every = targets is None
+        ends = np.arange(self.graph.vertices) if targets is None else check_sources(self.graph, targets, "target")
         kind, most = _check_type(dtype), _check_limit(limit)
         if kind == np.int32 and not isinstance(self.graph, Graph):
             raise no_int32(self.graph.name)
-        return Wanted(self.graph.vertices, given, ends, kind, most, len(np.unique(given)))
+        return Wanted(given, ends, every, kind, most, len(np.unique(given)))
 
-    def _fill(self, wanted: Wanted, sources: np.ndarray, found: np.ndarray) -> tuple:
-        """Fill an array with the distances from some of the sources; return variant, reason and rounds."""
-        targets, search = wanted.targets, wanted.search
-
-        def in_whole_numbers(on: WholeNumbers) -> tuple:
-            # Choosing twice could give two answers, because the card's free memory changes.
-            key, reason = (search, why) if why else on.choose_rows(wanted.different, search)
-            log.info("%s on %s: %s", key, self.graph.name, reason)
-            on.find(sources, key, found, targets, wanted.limit)
-            return key, reason
-
-        def in_float64(on: Float64) -> tuple:
-            places = places_of(sources)
-            rows = FloatSearch(on, np.array(sorted(places), np.int64), WholeNumbers.choose_rows, wanted.limit)
-            for source, row, _ in rows.rows(tree=False):
-                row = row if targets is None else row[targets]
-                found[places[int(source)]] = from_float64(row, wanted.dtype, self.graph.name)
-            return rows.variant, rows.reason, rows.rounds
-
-        # An integer search can stop at a limit only if it is in a hierarchy.
-        limited = wanted.limit < np.inf and isinstance(self.graph, Graph)
-        why = self.in_whole_numbers.suits(search, wanted.different) if limited else ""
-        return self._exactly(in_whole_numbers, in_float64, np.inf if why else wanted.limit)
-
-    def _table_on_card(self, wanted: Wanted) -> Distances:
-        on = self._whole_numbers_on_card()
-        in_hierarchy = on.suits(wanted.search, wanted.different)
-        key = wanted.search if in_hierarchy else NEAR_FAR
-        try:
-            found = on.on_card(wanted.sources, key, wanted.dtype, wanted.targets, wanted.limit)
-        except TooLong:
-            raise self._too_long_for_card() from None
-        shape = len(wanted.sources), wanted.width
-        return Distances(wanted.sources, wanted.all_targets, found.reshape(shape), key, "results are left on the card")
-
+    @_documented_by(nearest)
     def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
-        """Find the `k` vertices that are nearest to each source; see `kernels.nearest`.
-
-        Parameters
-        ----------
-        sources : array_like of int, shape (s,)
-        k : int
-        reverse : bool, default False
-            If True, find distances to each source, not from each source.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of float64, shape (s, n)
-            A row for each source, with sorted indices and explicit zeros.
-
-        Raises
-        ------
-        InputError
-            As in `kernels.nearest`.
-        """
         given, count = check_sources(self.graph, sources), _check_positive(k, "k")
         reverse = check_flag(reverse, "reverse")
         with self.working():
             return (self._backward if reverse else self)._select(given, nearest=count)
 
+    @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
-        """Find all vertices within a distance of each source; see `kernels.reachable`.
-
-        Parameters
-        ----------
-        sources : array_like of int, shape (s,)
-        limit : float
-            The largest distance, 0 or more.
-        reverse : bool, default False
-            If True, find distances to each source, not from each source.
-
-        Returns
-        -------
-        scipy.sparse.csr_array of float64, shape (s, n)
-            A row for each source, with sorted indices and explicit zeros.
-
-        Raises
-        ------
-        InputError
-            As in `kernels.reachable`.
-        """
         given, limit = check_sources(self.graph, sources), _check_limit(limit)
         reverse = check_flag(reverse, "reverse")
         with self.working():
@@ -854,25 +718,7 @@ class Solver:
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
         """Return the vertices within the limit, or the nearest, of each source."""
         once = np.unique(sources)
-        in_hierarchy = isinstance(self.graph, Graph) and self.in_whole_numbers.suits(HIERARCHY_TARGETS, len(once))
-
-        def in_whole_numbers(on: WholeNumbers) -> dict:
-            if in_hierarchy:
-                wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
-                return entries(_rows_of_pieces(on.select(once, **wanted)))
-            key, _ = on.choose_rows(len(once))  # not HIERARCHY_TARGETS, which `rows` does not know
-            return entries((source, *_reached(row, INF)) for source, row in on.rows(once, key))
-
-        def in_float64(on: Float64) -> dict:
-            rows = FloatSearch(on, once, WholeNumbers.choose_rows, limit).rows(tree=False)
-            return entries((int(source), *_reached(row, np.inf)) for source, row, _ in rows)
-
-        def entries(rows: Iterable[tuple[int, np.ndarray, np.ndarray]]) -> dict:
-            if nearest is None:
-                return {source: (vertices, distances) for source, vertices, distances in rows}
-            return {source: _nearest(source, vertices, distances, nearest) for source, vertices, distances in rows}
-
-        found = self._exactly(in_whole_numbers, in_float64, np.inf if in_hierarchy else limit)
+        found = self._answer(lambda engine: engine.select(once, limit, nearest))
         rows = [found[source] for source in sources.tolist()]
         indptr = starts([len(vertices) for vertices, _ in rows])
         indices, data = (
@@ -917,61 +763,10 @@ class Solver:
         once, inverse = np.unique(given, return_inverse=True)
         reciprocals = check_flag(reciprocals, "reciprocals")
 
-        def in_whole_numbers(on: WholeNumbers) -> Eccentricities:
-            key, reason = on.choose_rows(len(once), HIERARCHY_REDUCED)
-            log.info("%s on %s: %s", key, self.graph.name, reason)
-            if key == HIERARCHY_REDUCED:
-                found = on.reduced(once, reciprocals=reciprocals)
-                columns = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
-                on.refuse_too_far(once, found.eccentricity)
-            else:
-                columns = _reduced(once, on.rows(once, key), INF, reciprocals=reciprocals)
-            return of_columns(columns, (np.int32, np.int32, np.int32, np.int64), key, reason)
-
-        def in_float64(on: Float64) -> Eccentricities:
-            search = FloatSearch(on, once, WholeNumbers.choose_rows)
-            rows = (row[:2] for row in search.rows(tree=False))
-            columns = _reduced(once, rows, np.inf, reciprocals=reciprocals)
-            types = np.float64, np.int32, np.int32, np.float64
-            return of_columns(columns, types, search.variant, search.reason)
-
-        def of_columns(columns: tuple, types: tuple, key: str, reason: str) -> Eccentricities:
-            *others, sums = columns
-            pairs = zip(others, types, strict=True)
-            largest, farthest, reached, total = (np.asarray(one)[inverse].astype(kind) for one, kind in pairs)
-            sums = np.asarray(sums, np.float64)[inverse] if reciprocals else None
-            return Eccentricities(given, largest, farthest, reached, total, key, reason, sums)
-
         with self.working():
-            return self._exactly(in_whole_numbers, in_float64)
-
-
-class Wanted(NamedTuple):
-    """The checked arguments of `distances`. `different` is the number of distinct sources."""
-
-    vertices: int
-    sources: np.ndarray
-    targets: np.ndarray | None
-    dtype: np.dtype
-    limit: float
-    different: int
-
-    @property
-    def search(self) -> str:
-        """The search in a hierarchy."""
-        return HIERARCHY_ROWS if self.targets is None else HIERARCHY_TARGETS
-
-    @property
-    def all_targets(self) -> np.ndarray:
-        return np.arange(self.vertices) if self.targets is None else self.targets
-
-    @property
-    def width(self) -> int:
-        return self.vertices if self.targets is None else len(self.targets)
-
-    @property
-    def row_bytes(self) -> int:
-        return self.width * self.dtype.itemsize
+            found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
+        arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+        return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
 
 
 def _check_out(out: str) -> str:
@@ -1004,44 +799,6 @@ def _check_limit(limit: float) -> float:
         return float(limit)
     except OverflowError:  # of an integer or a fraction above all distances
         return np.inf
-
-
-def _reached(row: np.ndarray, no_path: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the reached vertices and their distances."""
-    vertices = np.flatnonzero(row != no_path).astype(np.int32)
-    return vertices, row[vertices]
-
-
-def _rows_of_pieces(pieces: Iterable[tuple[np.ndarray, ...]]) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each source with its vertices and distances, from the pieces that within.select yields."""
-    for sources, counts, vertices, distances in pieces:
-        ends = np.cumsum(counts)
-        for source, start, end in zip(sources.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
-            yield source, vertices[start:end], distances[start:end]
-
-
-def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the source and the `count` - 1 vertices nearest to it, with their distances. vertices: ascending."""
-    if len(vertices) <= count:
-        return vertices, distances
-    order = np.where(vertices == source, -np.inf, distances)
-    last = np.partition(order, count - 1)[count - 1]
-    taken = order < last
-    taken[np.flatnonzero(order == last)[: count - np.count_nonzero(taken)]] = True
-    return vertices[taken], distances[taken]
-
-
-def _reduced(
-    sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float, *, reciprocals: bool
-) -> tuple:
-    """Return the columns of `Eccentricities`. rows: pairs of a source and its distances, in any order."""
-    found = {}
-    for source, row in rows:
-        reached = row != no_path
-        farthest = np.where(reached, row, -np.inf).argmax()
-        inverse = (1 / row[reached & (row != 0)]).sum() if reciprocals else None
-        found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached), inverse
-    return tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 5
 
 
 _one_search = threading.RLock()  # held during a search on the card

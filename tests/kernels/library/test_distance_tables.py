@@ -162,7 +162,7 @@ def test_a_limit_is_kept_if_less_memory_is_free_later(on_card, monkeypatch):
 def test_eccentricities_need_no_proof_by_searches_on_the_host(on_card):
     with kernels.Solver(town()) as searching:
         assert on_card in searching.eccentricities().variant
-        assert "_is_near" not in vars(searching.in_whole_numbers)
+        assert "is_near" not in vars(searching.in_whole_numbers.on)
 
 
 @pytest.mark.simulator
@@ -211,9 +211,9 @@ def test_a_bound_on_all_distances(on_card):
     """The bound is above what two searches find, and no search follows if it is small enough."""
     heavy = [MAX_WEIGHT // 25]
     for graph, near in ((town(heavy), True), (chain(*heavy * 5), True), (chain(MAX_WEIGHT, 1), False)):
-        on = searches.WholeNumbers(graph)
-        assert not on._fits or graph.vertices < 10
-        assert on._is_near == near
+        on = searches.SearchedGraph(graph)
+        assert not on.fits or graph.vertices < 10
+        assert on.is_near == near
     array = town(heavy).to_scipy()
     found = kernels.distances(town(heavy), [3, 27], [27, 25])
     assert "in float64" not in found.reason

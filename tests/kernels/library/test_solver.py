@@ -3,6 +3,8 @@
 import contextlib
 import functools
 import gc
+import inspect
+import re
 import threading
 import weakref
 from fractions import Fraction
@@ -319,7 +321,7 @@ def test_a_closed_solver_refuses(no_card):
 @pytest.mark.simulator
 def test_a_closed_solver_gives_back_its_memory(on_card):
     solver = kernels.prepare(example())
-    far = weakref.ref(solver.in_whole_numbers.near_far.far)
+    far = weakref.ref(solver.in_whole_numbers.near_far.layout.far)
     solver.close()
     gc.collect()
     assert far() is None
@@ -358,6 +360,22 @@ def test_a_solver_answers_as_the_functions_do(no_card):
         assert answers[0] == answers[0] != answers[1] and len(set(answers)) == 2  # by identity
     some = solver.paths_from([5, 0])
     np.testing.assert_array_equal(some.predecessors, solver.all_pairs().predecessors[[5, 0]])
+
+
+@pytest.mark.parametrize("name", ["all_pairs", "distances", "distance_pieces", "nearest", "reachable"])
+def test_a_solvers_methods_have_the_functions_parameters_and_docstrings(name):
+    function, method = getattr(kernels, name), getattr(kernels.Solver, name)
+    of_graph = inspect.signature(function).parameters
+    parameters = [p for p in of_graph.values() if p.name not in ("graph", "directed")]
+    assert list(inspect.signature(method).parameters.values())[1:] == parameters
+    text, whole = inspect.getdoc(method), inspect.getdoc(function)
+    assert whole.startswith(text.partition("\n")[0]) and "graph, " not in text and ">>>" not in text
+    assert ("Parameters\n" in text) == bool(parameters)
+    for section in ("Returns", "Yields", "Raises"):
+        assert (f"{section}\n------" in text) == (f"{section}\n------" in whole)
+    listed = re.sub(r"(?s).*Parameters\n-+\n|\n\n.*", "", text) if parameters else ""
+    names = re.findall(r"^(\w[\w, ]*)(?: :.*)?$", listed, re.MULTILINE)
+    assert sorted(", ".join(names).split(", ") if names else []) == sorted(p.name for p in parameters)
 
 
 @pytest.mark.simulator
@@ -490,8 +508,8 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
 ])  # fmt: skip
 def test_when_no_distance_can_be_too_long(tails, weights, fits):
     graph = Graph.from_arcs(3, tails, [2] * len(tails), weights)
-    assert searches.WholeNumbers(graph)._fits == fits
-    assert searches.WholeNumbers(graph, short=True)._fits
+    assert searches.SearchedGraph(graph).fits == fits
+    assert searches.SearchedGraph(graph, short=True).fits
 
 
 @pytest.fixture(params=["no_card", pytest.param("on_card", marks=pytest.mark.simulator)])
