@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
 choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
 inputs, table_files = Later("kernels.library.inputs"), Later("kernels.library.table_files")
-harness, registry = Later("kernels.harness"), Later("kernels.registry")
+harness, heartbeat, registry = Later("kernels.harness"), Later("kernels.heartbeat"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "between all pairs"}
 TOOLS = {
@@ -127,12 +127,12 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
 def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, simulated: bool) -> tuple[Run, Result]:
     """Run the variant; raise InputError if it takes longer than --limit."""
     limit = args.limit or (SIMULATED_LIMIT_S if simulated else math.inf if variant.on_gpu else CPU_LIMIT_S)
-    harness.log.setLevel(logging.INFO)
+    heartbeat.log.setLevel(logging.INFO)
     given = {name: value for name in ("block", "tile") if (value := getattr(args, name)) is not None}
-    protocol = harness.Protocol(source=args.source, timeout_s=limit, **given)
+    settings = harness.RunSettings(source=args.source, timeout_s=limit, **given)
     try:
         with _alarm(limit):
-            return harness.run_once(variant, graph, protocol)
+            return harness.run_once(variant, graph, settings)
     except TimeLimit as error:
         raise InputError(
             f"{variant.key} on {graph.name}: {error}: raise it with --limit SECONDS, or use a smaller graph"
@@ -192,7 +192,7 @@ def matrix(args: argparse.Namespace) -> None:
     """Write the distances from several sources to several targets, piece by piece."""
     if args.to.suffix not in table_files.SUFFIXES:
         raise InputError(f"--to {args.to}: name a file that ends in {' or '.join(table_files.SUFFIXES)}")
-    harness.log.setLevel(logging.INFO)
+    heartbeat.log.setLevel(logging.INFO)
     not_the_input(io.writable(args.to), args.file)
     graph = inputs.as_graph(args.file)
     sources = inputs.check_sources(graph, table_files.read_vertices(args.sources))

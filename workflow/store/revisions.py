@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kernels.registry import Variant
 
 if TYPE_CHECKING:
-    from kernels.harness import Protocol
+    from kernels.harness import RunSettings
 
 COLUMNS = ("revision", "settings")
 UNKNOWN = "0"  # of archived rows whose code was not recorded
@@ -37,7 +37,7 @@ def planned(variant: Variant) -> str:
     return f"{variant.key} {of(variant)}{lacks}"
 
 
-def settings(variant: Variant, protocol: Protocol) -> str:
+def settings(variant: Variant, protocol: RunSettings) -> str:
     """Return the settings that are not the default, as "block=512 source=3"; or an empty text."""
     names = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
     default = type(protocol)()
@@ -45,6 +45,6 @@ def settings(variant: Variant, protocol: Protocol) -> str:
     return " ".join(f"{name}={value}" for name, value in changed.items())
 
 
-def columns(variant: Variant, protocol: Protocol) -> dict[str, str]:
+def columns(variant: Variant, protocol: RunSettings) -> dict[str, str]:
     """Return both columns of a variant's rows."""
     return dict(zip(COLUMNS, (of(variant), settings(variant, protocol)), strict=True))
