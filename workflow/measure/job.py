@@ -40,7 +40,7 @@ def measure_job(
         said = "; ".join(f"{variant.key} cannot run: {reason}" for variant, reason in lacking.items())
         if not keep_going or len(lacking) == len(protocols):
             advice = (
-                "install it, or measure the other variants with protocol.keep_going: true in a file for --configfile"
+                "mend this, or measure the other variants with protocol.keep_going: true in a file for --configfile"
             )
             raise InputError(f"{out}: nothing was measured: {said}: {advice}")
         logging.warning("%s: %s: measuring the other variants", out, said)

@@ -6,9 +6,9 @@ Rows are pooled, and finished files stay up to date, while both are unchanged.
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 from typing import TYPE_CHECKING
 
+from kernels.errors import NotInstalled
 from kernels.registry import Variant
 
 if TYPE_CHECKING:
@@ -31,10 +31,18 @@ def of(variant: Variant) -> str:
         return variant.package
 
 
-def planned(variant: Variant) -> str:
-    """Return the variant with its revision, and what it lacks: a job is due if one of these changes."""
-    lacks = f" without {variant.needs}" if variant.needs and not importlib.util.find_spec(variant.needs) else ""
-    return f"{variant.key} {of(variant)}{lacks}"
+def planned(variant: Variant, keep_going: bool) -> str:
+    """Return the variant with its revision, and what it lacks: a job is due if one of these changes.
+
+    keep_going: whether jobs end well without variants that lack a package. Otherwise nothing is imported.
+    """
+    said = f"{variant.key} {of(variant)}"
+    try:
+        if keep_going:
+            variant.check_installed()
+    except NotInstalled:
+        return f"{said} without {variant.needs}"
+    return said
 
 
 def settings(variant: Variant, protocol: RunSettings) -> str:

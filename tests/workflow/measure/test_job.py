@@ -191,7 +191,7 @@ def test_keep_going_measures_the_variants_whose_packages_are_there(monkeypatch, 
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "networkit", None)
         rows = run(keep_going=True)
-        assert revisions.planned(VARIANTS[CPU[2]]).endswith(" without networkit")
+        assert revisions.planned(VARIANTS[CPU[2]], True).endswith(" without networkit")
     assert any(LACKS in message for message in caplog.messages[:1])
     keys = measurements.variants(rows)
     assert [set(rows[keys == key]["status"]) for key in CPU] == [{"ok"}, {"ok"}, {"unavailable"}]
@@ -199,7 +199,7 @@ def test_keep_going_measures_the_variants_whose_packages_are_there(monkeypatch, 
     assert (row["round"], row["note"]) == (1, "networkit is not installed: pip install networkit")
     assert set(rows[keys == CPU[0]]["round"]) == {1, 2, 3, 4}
 
-    assert "without" not in revisions.planned(VARIANTS[CPU[2]])  # so that the job is due
+    assert "without" not in revisions.planned(VARIANTS[CPU[2]], True)  # so that the job is due
     both = measurements.pooled(measurements.load([Path("one/timings.csv")]))
     assert set(both["status"]) == {"ok", "unavailable"}
     run("two", commit="def")
