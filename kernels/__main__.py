@@ -45,10 +45,6 @@ TOOLS = {
     "add": "convert a SNAP file to the text form, with random weights",
     "replace": "draw new random weights for a file in text form",
 }
-GRAPH = (
-    "a graph file: text, DIMACS (.gr) or Matrix Market (.mtx), plain or compressed (.gz, .bz2, .xz); a packed graph or "
-    "an array of scipy.sparse.save_npz (.npz)"
-)
 NUMBERS = (
     "Sources, targets and the output number the vertices from 0. DIMACS (.gr) and Matrix Market (.mtx) files number "
     "them from 1: their vertex 1 is vertex 0 here."
@@ -294,7 +290,7 @@ def parser(first: str = "") -> argparse.ArgumentParser:
 
 def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
     command.set_defaults(act=solve, problem=problem)
-    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("file", type=Path, help=f"a graph file: {io.described_formats()}")
     if problem == "sssp":
         start = command.add_mutually_exclusive_group()
         start.add_argument("--source", type=int, help="where the paths start (default 0)")
@@ -313,7 +309,7 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
 
 def add_matrix(command: argparse.ArgumentParser) -> None:
     command.set_defaults(act=matrix)
-    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("file", type=Path, help=f"a graph file: {io.described_formats()}")
     vertices = "a text file of vertices, separated by spaces or line breaks"
     command.add_argument("--sources", type=Path, metavar="FILE", required=True, help=vertices)
     command.add_argument("--targets", type=Path, metavar="FILE", help="a file like that of --sources (default all)")
@@ -331,7 +327,7 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
     command.set_defaults(act=run, algorithm=algorithm)
     command.description = f"Run one variant. {NUMBERS}"
     command.add_argument("variant", choices=variants)
-    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("file", type=Path, help=f"a graph file: {io.described_formats()}")
     command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
     command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
     output = "print the node, cost and path of each vertex, or write them to a file (default none)"
