@@ -10,7 +10,7 @@
 #     results/claims.*      verdicts on the paper's claims, drawn in figures/claims.*
 #     results/summary.*     statistics of each cell
 #     results/*.html        the pages that `snakemake made --report report.html` joins
-#     results/simulated/    without a GPU: checks in numba's CUDA simulator, summed up in results/simulated.md
+#     results/simulated.md  without a GPU: checks in numba's CUDA simulator
 #     results/archive/      measurements that are kept, by GPU
 #
 # The target `extensions` adds:

@@ -213,7 +213,7 @@ def seconds(key: str, path: Path) -> float:
         random = np.random.default_rng(0)
         ends = random.integers(0, VERTICES, (2, 8 * VERTICES))
         graph = Graph.from_arcs(VERTICES, ends[0], ends[1], random.integers(1, 100, 8 * VERTICES))
-    runs = [harness.run_once(variant, graph, harness.Protocol())[0] for _ in range(REPEATS)]
+    runs = [harness.run_once(variant, graph, harness.RunSettings())[0] for _ in range(REPEATS)]
     return median(run.phases["kernels"] for run in runs)
 
 

@@ -7,10 +7,8 @@ compared with SciPy's. NetworkX searches the first graph only. The file is rewri
 """
 
 import argparse
-import importlib.metadata
 import logging
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -38,7 +36,8 @@ from kernels.io import read_graph, writable
 from kernels.library import choice
 from kernels.library import networkx as backend
 from kernels.library.searches import Wanted
-from workflow.measure import host, measure
+from workflow.measure import host
+from workflow.measure.provenance import Setting, provenance
 from workflow.step import logged
 from workflow.store.benchmarks import LIBRARY_TIMES
 
@@ -264,14 +263,9 @@ def main(args: argparse.Namespace) -> None:
     found = []
     with host.one_card():
         card.require_gpu("library_times")
-        commit, clean = measure.state_of_project(args.commit)
-        about: dict[str, Any] = card.describe(on_gpu=True)
-        about |= {"cpu_model": card.cpu_name(), "commit": commit, "tree_clean": clean}
-        about |= {"numba_cuda": importlib.metadata.version("numba-cuda"), "host": platform.node()}
         for path in args.graphs:
             graph = read_graph(path)
-            about |= {"dataset": graph.name, "vertices": graph.vertices, "arcs": graph.arcs}
-            about["substitute"] = graph.meta.get("substitute") or ""
+            about = provenance(LIBRARY_TIMES.columns, Setting(commit=args.commit), graph)
             for case in cases(path, graph, networkx=path == args.graphs[0]):
                 found += [about | row for row in case.rows()]
                 logging.info("%s: %s: %.4g s", graph.name, case.what, found[-1]["seconds"])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
 choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
 inputs, table_files = Later("kernels.library.inputs"), Later("kernels.library.table_files")
-harness, registry = Later("kernels.harness"), Later("kernels.registry")
+harness, heartbeat, registry = Later("kernels.harness"), Later("kernels.heartbeat"), Later("kernels.registry")
 checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "between all pairs"}
 TOOLS = {
@@ -45,10 +45,6 @@ TOOLS = {
     "add": "convert a SNAP file to the text form, with random weights",
     "replace": "draw new random weights for a file in text form",
 }
-GRAPH = (
-    "a graph file: text, DIMACS (.gr) or Matrix Market (.mtx), plain or compressed (.gz, .bz2, .xz); a packed graph or "
-    "an array of scipy.sparse.save_npz (.npz)"
-)
 NUMBERS = (
     "Sources, targets and the output number the vertices from 0. DIMACS (.gr) and Matrix Market (.mtx) files number "
     "them from 1: their vertex 1 is vertex 0 here."
@@ -127,12 +123,12 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
 def _run_within_limit(variant: Variant, graph: Graph, args: argparse.Namespace, simulated: bool) -> tuple[Run, Result]:
     """Run the variant; raise InputError if it takes longer than --limit."""
     limit = args.limit or (SIMULATED_LIMIT_S if simulated else math.inf if variant.on_gpu else CPU_LIMIT_S)
-    harness.log.setLevel(logging.INFO)
+    heartbeat.log.setLevel(logging.INFO)
     given = {name: value for name in ("block", "tile") if (value := getattr(args, name)) is not None}
-    protocol = harness.Protocol(source=args.source, timeout_s=limit, **given)
+    settings = harness.RunSettings(source=args.source, timeout_s=limit, **given)
     try:
         with _alarm(limit):
-            return harness.run_once(variant, graph, protocol)
+            return harness.run_once(variant, graph, settings)
     except TimeLimit as error:
         raise InputError(
             f"{variant.key} on {graph.name}: {error}: raise it with --limit SECONDS, or use a smaller graph"
@@ -192,7 +188,7 @@ def matrix(args: argparse.Namespace) -> None:
     """Write the distances from several sources to several targets, piece by piece."""
     if args.to.suffix not in table_files.SUFFIXES:
         raise InputError(f"--to {args.to}: name a file that ends in {' or '.join(table_files.SUFFIXES)}")
-    harness.log.setLevel(logging.INFO)
+    heartbeat.log.setLevel(logging.INFO)
     not_the_input(io.writable(args.to), args.file)
     graph = inputs.as_graph(args.file)
     sources = inputs.check_sources(graph, table_files.read_vertices(args.sources))
@@ -294,7 +290,7 @@ def parser(first: str = "") -> argparse.ArgumentParser:
 
 def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
     command.set_defaults(act=solve, problem=problem)
-    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("file", type=Path, help=f"a graph file: {io.described_formats()}")
     if problem == "sssp":
         start = command.add_mutually_exclusive_group()
         start.add_argument("--source", type=int, help="where the paths start (default 0)")
@@ -313,7 +309,7 @@ def add_problem(command: argparse.ArgumentParser, problem: str) -> None:
 
 def add_matrix(command: argparse.ArgumentParser) -> None:
     command.set_defaults(act=matrix)
-    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("file", type=Path, help=f"a graph file: {io.described_formats()}")
     vertices = "a text file of vertices, separated by spaces or line breaks"
     command.add_argument("--sources", type=Path, metavar="FILE", required=True, help=vertices)
     command.add_argument("--targets", type=Path, metavar="FILE", help="a file like that of --sources (default all)")
@@ -331,7 +327,7 @@ def add_algorithm(command: argparse.ArgumentParser, algorithm: str, variants: li
     command.set_defaults(act=run, algorithm=algorithm)
     command.description = f"Run one variant. {NUMBERS}"
     command.add_argument("variant", choices=variants)
-    command.add_argument("file", type=Path, help=GRAPH)
+    command.add_argument("file", type=Path, help=f"a graph file: {io.described_formats()}")
     command.add_argument("--source", type=int, default=0, help="where single-source paths start (default 0)")
     command.add_argument("--validate", action="store_true", help="check every distance and predecessor")
     output = "print the node, cost and path of each vertex, or write them to a file (default none)"

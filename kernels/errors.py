@@ -50,6 +50,9 @@ class PrintableFormatter(logging.Formatter):
     def formatMessage(self, record: logging.LogRecord) -> str:
         return printable(super().formatMessage(record))
 
+    def formatException(self, ei: Any) -> str:
+        return "\n".join(map(printable, super().formatException(ei).split("\n")))
+
 
 class InputError(ValueError):
     """Invalid input. The message says what is wrong, where, and what to do, in printable characters."""

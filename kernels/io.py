@@ -102,10 +102,6 @@ OTHER_FORMATS = {
     codecs.BOM_UTF16_BE: "a text in UTF-16, not in UTF-8",
 }
 MARKUP = {b"<graphml": "a GraphML file", b"<gexf": "a GEXF file", b"<svg": "an SVG picture"}
-READ_FORMATS = (
-    "unpack or convert it: graphs are read from text, DIMACS, SNAP and Matrix Market files, plain or compressed by "
-    "gzip, bzip2 or xz, and from .npz files"
-)
 
 Arcs = tuple[int, np.ndarray, np.ndarray, Any]  # vertices, tails, heads, and weights or None
 
@@ -278,8 +274,8 @@ def unpacked(path: StrPath) -> Iterator[bytes]:
     """
     compression = compression_of(path)
     with open(path, "rb") as file:
-        stream = compression.open(file) if compression else file
         try:
+            stream = compression.open(file) if compression else file
             _check_head(head := stream.peek(HEAD))
             if head.startswith(codecs.BOM_UTF8):
                 stream.read(len(codecs.BOM_UTF8))
@@ -287,6 +283,8 @@ def unpacked(path: StrPath) -> Iterator[bytes]:
                 yield part
         except InputError:
             raise
+        except ImportError as error:
+            raise OtherFormat(f"this Python has no module for such a file ({error})") from None
         except (EOFError, OSError, zlib.error, LZMAError) as error:
             if not compression or getattr(error, "errno", None):
                 raise
@@ -318,7 +316,7 @@ def contents(path: StrPath) -> Iterator[bytes]:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except OtherFormat as error:
-        raise InputError(f"{path}: {error}: {READ_FORMATS}") from None
+        raise InputError(f"{path}: {error}: unpack or convert it: a graph is read from {described_formats()}") from None
     except InputError as error:
         raise InputError(f"{path}: {error}: {GET_AGAIN}") from None
 
@@ -703,13 +701,13 @@ def read_graph(path: StrPath) -> Graph:
         graph = Graph.load(path)
         return dataclasses.replace(graph, meta={"name": name, **graph.meta})
     first = next(contents(path))[:100].lstrip()[:1]
-    if first in (b"c", b"p", b"a"):
-        return Graph.from_arcs(*read_dimacs(path), meta={"name": name})
-    if first == b"#":
-        raise InputError(f"{path}: this is a SNAP file: python -m kernels add {path} --to OUT")
     if first == b"%":
         raise InputError(f"{path}: this is a Matrix Market file: give it a name that ends in .mtx")
-    return Graph.from_arcs(*read_text(path), meta={"name": name, "sha256": sha256(path)})
+    form = next((form for form in TEXT_FORMS.values() if first and first in form.marks), FORMATS["text"])
+    if form.command:
+        raise InputError(f"{path}: this is a {form.title} file: {form.command.format(path)}")
+    digest = {} if form.marks else {"sha256": sha256(path)}
+    return Graph.from_arcs(*form.read(path), meta={"name": name, **digest})
 
 
 def graph_name(path: StrPath) -> str:
@@ -888,3 +886,35 @@ def _whole(path: Path, array: Any, name: str) -> Graph:
 def _check_regular(path: Path) -> None:
     if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
         raise InputError(f"{path}: not a regular file, and a graph is read more than once: write it to a file first")
+
+
+class GraphFormat(NamedTuple):
+    """A form of graph file."""
+
+    title: str
+    suffix: str  # the usual suffix, without that of a compression
+    described: str  # what a file has
+    read: Callable[..., Any]
+    has_arcs: bool = True  # whether it is a text whose reader returns Arcs, as the raw file of a dataset
+    marks: bytes = b""  # the characters that such a text may begin with; empty for the form of all other texts
+    command: str = ""  # if `read_graph` does not read the form: the command that converts it
+
+
+FORMATS = {  # by their names in config.yaml
+    "text": GraphFormat("text", ".txt", "n m, then u v w", read_text),
+    "dimacs": GraphFormat("DIMACS", ".gr", "p sp n m, then a u v w", read_dimacs, marks=b"cpa"),
+    "snap": GraphFormat(
+        "SNAP", ".txt", "u v, without weights", read_snap, marks=b"#", command="python -m kernels add {} --to OUT"
+    ),
+    "matrix_market": GraphFormat("Matrix Market", ".mtx", "coordinates", read_array, has_arcs=False),
+    "packed": GraphFormat(
+        "packed", ".npz", "CSR arrays, or an array of scipy.sparse.save_npz", Graph.load, has_arcs=False
+    ),
+}
+TEXT_FORMS = {name: form for name, form in FORMATS.items() if form.has_arcs}  # of raw files
+
+
+def described_formats() -> str:
+    """Return the forms of graph files in one line."""
+    forms = [f"{form.title} ({form.suffix}: {form.described})" for form in FORMATS.values()]
+    return f"{', '.join(forms)}; all but packed ones plain or compressed by {', '.join(COMPRESSIONS)}"

@@ -90,9 +90,9 @@ class Variant:
             if self.needs:
                 importlib.import_module(self.needs)
         except ImportError as error:
-            there = not isinstance(error, ModuleNotFoundError) or error.name != self.needs
-            said = f"cannot be imported ({error})" if there else "is not installed"
-            raise NotInstalled(f"{self.needs} {said}: pip install {self.needs}") from None
+            if isinstance(error, ModuleNotFoundError) and error.name == self.needs:
+                raise NotInstalled(f"{self.needs} is not installed: pip install {self.needs}") from None
+            raise NotInstalled(f"{self.needs} is installed but cannot be imported: {error}") from None
 
     def check_size(self, graph: Graph) -> None:
         """Raise InputError if the kernels cannot number all pairs of the graph's vertices."""

@@ -2,7 +2,7 @@
 
 A variant's function takes a Graph, a Result to fill and a Run. First the function copies arrays to the card by
 `upload_untimed`, before the clock starts. Then it opens `timed` and, inside `timed`, each `phase` in turn. Afterwards
-the harness reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
+the caller reads `seconds` and `phases`. The same functions run in numba's CUDA simulator.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError, validators
 
 from kernels import generate
 from kernels.errors import InputError
+from kernels.io import TEXT_FORMS
 from kernels.registry import ALGORITHMS, VARIANTS
 from workflow.data.download import check_sources, raw_name
 from workflow.measure import plan
@@ -30,7 +31,9 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
         "number": lambda _, value: type(value) in (int, float) and math.isfinite(value),
     }
 )
-_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.load(SCHEMA.read_bytes(), _LOADER))
+_SCHEMA = yaml.load(SCHEMA.read_bytes(), _LOADER)
+_SCHEMA["properties"]["datasets"]["additionalProperties"]["properties"]["format"]["enum"] = [*TEXT_FORMS, "random"]
+_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(_SCHEMA)
 
 
 def check(config: dict) -> None:

@@ -187,7 +187,7 @@ class NearFarSearch:
         run.require(of_rows + 8 * graph.arcs + of_search)
         self.free_arcs = has_free_arcs(graph)
         self.laid = lay_out(graph, rows, run)
-        if len(rows.order):  # compile before the clock starts; the harness's small graph has no order
+        if len(rows.order):  # compile before the clock starts; the small graph of harness.py has no order
             (scratch,), order, rank = run.allocate((1, np.int32)), self.laid.order, self.laid.rank
             run.launch(
                 (kernels.distances_by_vertex, 1, 1, (rank, rank, scratch)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -43,9 +43,16 @@ def gpu_visible() -> bool:
 
 def require_gpu(step: str) -> None:
     """Raise InputError if no real GPU can be used. step: what needs it."""
-    if not gpu_visible():
-        found = MISSING if cards() and not SIMULATED else "none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES"
-        raise InputError(f"{step} needs a GPU, but {found}")
+    if gpu_visible():
+        return
+    found = "none is visible: check nvidia-smi and CUDA_VISIBLE_DEVICES"
+    if cards() and not SIMULATED:
+        found, failed = MISSING, None
+        with suppress(InputError):  # there is no numba-cuda
+            failed = cuda.cudadrv.driver.driver.initialization_error
+        if failed:
+            found = f"numba-cuda cannot use its driver ({' '.join(failed.split())}): check nvidia-smi"
+    raise InputError(f"{step} needs a GPU, but {found}")
 
 
 def has_16_bit_pair_minimum() -> bool:

@@ -148,7 +148,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     n, arcs = graph.vertices, graph.arcs
     if card is None:
         if _forked_with_networkit:
-            return "dijkstra/scipy_apsp", "no GPU is visible, and NetworKit's threads do not survive a fork"
+            return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and NetworKit's threads do not survive a fork"
         if importlib.util.find_spec("networkit"):
             return "dijkstra/networkit_apsp", f"{why_no_gpu()}, and NetworKit takes all {libraries.cores()} cores"
         return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and NetworKit is not installed"

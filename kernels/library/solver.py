@@ -1,4 +1,4 @@
-"""Find shortest paths in any graph with the variant that suits it. Measurements use harness.py instead.
+"""Find shortest paths in any graph with the variant that suits it.
 
 The results have SciPy's form. Distances are float64, and ``inf`` if there is no path. Predecessors are int32, and -9999
 if there is no predecessor. Results that are left on the card have another form. The search is in integers if all

@@ -30,7 +30,7 @@ import numpy as np
 
 from kernels import io, lock
 from kernels.errors import InputError, StrPath, naming, printable
-from kernels.harness import heartbeat
+from kernels.heartbeat import heartbeat
 from kernels.library.solver import Solver
 
 # Maximum sources of a piece, with and without a card. A piece takes a minute or less on large road networks.
@@ -54,7 +54,7 @@ def read_vertices(path: StrPath) -> np.ndarray:
 
 
 class Progress:
-    """The text of the progress message: for the log (harness.Heartbeat logs it repeatedly) and for the terminal."""
+    """The text of the progress message: for the log (heartbeat.Heartbeat logs it repeatedly) and for the terminal."""
 
     def __init__(self, name: str, done: int, total: int) -> None:
         self.name, self.done, self.total = printable(name), done, total

@@ -277,9 +277,9 @@ def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
         ("raise ModuleNotFoundError(name='networkit')", "networkit is not installed: pip install networkit"),
         (
             "import no_such_module",
-            "networkit cannot be imported (No module named 'no_such_module'): pip install networkit",
+            "networkit is installed but cannot be imported: No module named 'no_such_module'",
         ),
-        ("raise ImportError('no lib')", "networkit cannot be imported (no lib): pip install networkit"),
+        ("raise ImportError('no lib')", "networkit is installed but cannot be imported: no lib"),
     ],
 )
 def test_a_missing_package(kernels, monkeypatch, text, said):

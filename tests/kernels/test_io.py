@@ -8,8 +8,10 @@ import io as memory_io
 import lzma
 import pickle
 import re
+import sys
 import tarfile
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -187,7 +189,7 @@ OTHER_FORMATS = {
 @pytest.mark.parametrize("kind", OTHER_FORMATS)
 def test_another_format_is_named(put, kind):
     for name in ("graph.gr", "graph.mtx"):
-        with pytest.raises(InputError, match=rf"{name}: this looks like {kind}: .* graphs are read from text, DIMACS"):
+        with pytest.raises(InputError, match=rf"{name}: this looks like {kind}: .* a graph is read from text"):
             io.read_graph(put(OTHER_FORMATS[kind], name))
 
 
@@ -307,6 +309,17 @@ def test_a_wrong_file_is_refused(put, form, content, reason):
 def test_damaged_files(put, read, content, reason):
     with pytest.raises(InputError, match=rf"graph\.gz: {reason}.*: delete it and get it again"):
         read(put(content, "graph.gz"))
+
+
+def test_each_form_is_documented():
+    text = (Path(__file__).parents[2] / "docs/data.md").read_text()
+    assert [form.title for form in io.FORMATS.values() if form.title not in text] == []
+
+
+def test_a_python_without_lzma_says_so(put, monkeypatch):
+    monkeypatch.setitem(sys.modules, "lzma", None)
+    with pytest.raises(InputError, match=r"graph\.xz: this Python has no module for such a file .*lzma.*: unpack or"):
+        io.read_graph(put(lzma.compress(DIMACS.encode()), "graph.xz"))
 
 
 def short_pieces(monkeypatch, **limits):

@@ -18,12 +18,12 @@ from kernels import generate, io
 from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.harness import Protocol
 from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from workflow import archive
 from workflow.data import download
 from workflow.measure import measure, peak, sweeps
+from workflow.measure.rounds import Protocol
 from workflow.store import benchmarks, collect
 from workflow.views import appendix, audit, simulated
 from workflow.views.context import Context
@@ -203,7 +203,7 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
 @pytest.mark.parametrize(
     "start",
     [
-        lambda out: measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out),
+        lambda out: measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out, measure.Setting()),
         lambda out: sweeps.measure_sweep("sources", Path("none.npz"), {}, {}, out, measure.Setting()),
         lambda out: peak.measure_peak([8], out),
     ],
@@ -228,7 +228,7 @@ def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypa
         ("source", "0", "source must be a whole number, not '0'"),
         *(("timeout_s", value, "timeout_s must be a number of seconds above 0") for value in (0, float("nan"), "1")),
         ("budget_s", True, "budget_s must be a number of seconds above 0, not True"),
-        ("blocks", 8, "protocol: unknown key 'blocks': choose from warmup_launches, repeats, .*, block, "),
+        ("blocks", 8, "protocol: unknown key 'blocks': choose from warmup_launches, .*, block, "),
     ],
 )
 def test_a_protocol_refuses_what_it_cannot_use(key, value, message):
@@ -299,8 +299,8 @@ def test_an_archive_that_is_damaged_stays(tmp_path):
 
 def test_a_graph_of_unknown_text_is_not_measured(tmp_path):
     Graph.from_arcs(2, [0], [1], [1]).save(tmp_path / "bare.npz")
-    with pytest.raises(InputError, match=r"bare\.npz: has no sha256 of the text form"):
-        measure.measure(VARIANTS["bellman_ford/cpu"], tmp_path / "bare.npz", {}, tmp_path / "rows.csv")
+    with pytest.raises(InputError, match=r"bare\.npz: has no sha256"):
+        measure.packed(tmp_path / "bare.npz")
 
 
 @pytest.mark.parametrize("vertices", [5.0, "5", True])

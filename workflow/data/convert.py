@@ -14,8 +14,6 @@ import numpy as np
 from kernels import generate, io
 from workflow.data import download
 
-READERS = {"dimacs": io.read_dimacs, "snap": io.read_snap, "text": io.read_text}
-
 
 def convert(dataset: str, entry: dict, raw: Path | None, out: Path) -> None:
     """Write the text form of a dataset. Raises InputError if its raw file or its counts are wrong."""
@@ -48,7 +46,7 @@ def arcs(dataset: str, entry: dict, raw: Path | None) -> io.Arcs:
         weights = generate.draw(len(tails), **drawn(entry))
     else:
         download.verify_raw(raw, dataset, entry)
-        vertices, tails, heads, weights = READERS[entry["format"]](raw, expected)
+        vertices, tails, heads, weights = io.FORMATS[entry["format"]].read(raw, expected)
         if weights is None:
             weights = generate.draw(len(tails), **drawn(entry))
     if "zero" in entry:

@@ -18,13 +18,14 @@ from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.harness import Protocol
+from kernels.harness import RunSettings
 from kernels.io import atomic, writable
 from kernels.registry import ALL_PAIRS_REVISION, find
 from kernels.run import Run
 from workflow.measure import measure, oracle
+from workflow.measure.provenance import Setting, provenance
 from workflow.store import all_pairs as store
-from workflow.store import records
+from workflow.store import columns, records
 
 TO_VERTEX = "total_to"  # the sum of the distances from the part's sources to a vertex; 0 if it is not computed
 COLUMNS = (*store.COLUMNS[1:], TO_VERTEX)
@@ -41,7 +42,7 @@ class Part(NamedTuple):
     block: int
 
 
-def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting) -> None:
+def measure_part(graph: Path, part: Part, out: Path, setting: Setting) -> None:
     """Search from a part of the vertices of a packed graph, check, and write."""
     with measure.reserved(out, "all_pairs", setting.cores, on_card=not card.SIMULATED):
         rows = search(measure.packed(graph), part, setting)
@@ -51,7 +52,7 @@ def measure_part(graph: Path, part: Part, out: Path, setting: measure.Setting) -
     logging.info("%s, part %d of %d: searched and checked", rows.attrs["dataset"], part.shard, part.shards)
 
 
-def search(graph: Graph, part: Part, setting: measure.Setting) -> pd.DataFrame:
+def search(graph: Graph, part: Part, setting: Setting) -> pd.DataFrame:
     """Return the checked rows of a part, with its record as attributes."""
     hierarchy = elimination.of(graph)
     sources = np.array_split(hierarchy.vertices, part.shards)[part.shard - 1]  # near each other: their ways are shared
@@ -64,16 +65,15 @@ def search(graph: Graph, part: Part, setting: measure.Setting) -> pd.DataFrame:
     check(searches, rows, checked)
     if not graph.directed and (found.reached == graph.vertices).all():  # else a sum may include an infinite distance
         rows[TO_VERTEX] = all_pairs.sums_over_sources(searches, sources)
-    commit, clean = measure.state_of_project(setting.commit)
     counts = hierarchy.counts
     rows.attrs = {
-        **measure.about(find("hierarchy", "apsp"), graph, Protocol(block=part.block), commit),
-        **{"variant": "all_pairs", "revision": str(ALL_PAIRS_REVISION), "tree_clean": clean},
+        **provenance((*columns.COLUMNS, *records.FIELDS), setting, graph),
+        **measure.cell_columns(find("hierarchy", "apsp"), graph, RunSettings(block=part.block)),
+        **{"variant": "all_pairs", "revision": str(ALL_PAIRS_REVISION)},
         **{"shards": part.shards, "shard": part.shard, "rows_checked": len(checked), "symmetric": not graph.directed},
         **{"height": counts.height, "hierarchy_arcs": counts.arcs, "triangles": counts.triangles},
         **{"order_s": hierarchy.order_s, "tree_s": hierarchy.tree_s, **times},
-        **{"protocol": {"block": part.block, "sample": part.sample}, "config_digest": setting.config_digest},
-        **{"graph": graph.meta, **measure.surroundings()},
+        "protocol": {"block": part.block, "sample": part.sample},
     }
     return rows
 

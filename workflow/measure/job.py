@@ -14,11 +14,11 @@ from kernels import libraries
 from kernels.errors import InputError, naming
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.harness import Protocol
 from kernels.io import atomic
 from kernels.registry import Variant
 from workflow import step
-from workflow.measure import host, measure
+from workflow.measure import host, measure, provenance
+from workflow.measure.rounds import Protocol
 from workflow.store import revisions
 
 
@@ -27,7 +27,7 @@ def measure_job(
     graph: Path,
     batch: str,
     out: Path,
-    setting: measure.Setting,
+    setting: provenance.Setting,
     *,
     keep_going: bool = False,
 ) -> None:
@@ -40,7 +40,7 @@ def measure_job(
         said = "; ".join(f"{variant.key} cannot run: {reason}" for variant, reason in lacking.items())
         if not keep_going or len(lacking) == len(protocols):
             advice = (
-                "install it, or measure the other variants with protocol.keep_going: true in a file for --configfile"
+                "mend this, or measure the other variants with protocol.keep_going: true in a file for --configfile"
             )
             raise InputError(f"{out}: nothing was measured: {said}: {advice}")
         logging.warning("%s: %s: measuring the other variants", out, said)
@@ -67,7 +67,7 @@ def _conditions(protocols: Mapping[Variant, dict], graph: Graph, batch: str, on_
         "revisions": {v.key: revisions.columns(v, Protocol.of(protocol)) for v, protocol in protocols.items()},
         "protocols": {variant.key: protocol for variant, protocol in protocols.items()},
         **({"lacking": [variant.key for variant in lacking]} if (lacking := measure.lacking(protocols)) else {}),
-        "made with": [card.describe(on_gpu), libraries.cores(), measure.packages()],
+        "made with": [card.describe(on_gpu), libraries.cores(), provenance.packages()],
     }
 
 

@@ -9,9 +9,7 @@ compared with the oracle's.
 """
 
 import hashlib
-import importlib.metadata
 import logging
-import platform
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -21,11 +19,11 @@ import numpy as np
 
 from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination, fragments
-from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
-from workflow.measure import host, measure, oracle
+from workflow.measure import measure, oracle
+from workflow.measure.provenance import Setting, provenance
 from workflow.store.benchmarks import KINDS, MANY_SOURCES, REDUCED
 
 SEED = 0  # of the first source, and of the sample that is checked
@@ -68,13 +66,13 @@ def digest(row: np.ndarray) -> bytes:
     return hashlib.sha256(row).digest()
 
 
-def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[dict]:
+def measured(graph: Graph, options: dict, block: int, setting: Setting) -> Iterator[dict]:
     """Yield a row a repeat, with all columns. options: repeats, rows_checked and budget_s.
 
     Raises InputError, NotEnoughMemory and WrongResult.
     """
     compile_all(block)
-    common = about(graph, commit)
+    common = common_columns(graph, setting)
     customized = [
         all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=block)).customize_s
         for _ in range(options["repeats"])
@@ -85,7 +83,7 @@ def measured(graph: Graph, options: dict, block: int, commit: str) -> Iterator[d
             yield common | row | {"customize_s": customized[row["repeat"] - 1]}
 
 
-def about(graph: Graph, commit: str) -> dict:
+def common_columns(graph: Graph, setting: Setting) -> dict:
     """Prepare the hierarchy and its layout, and return the columns that are the same in all rows."""
     hierarchy = elimination.of(graph)
     started = time.perf_counter()
@@ -93,29 +91,14 @@ def about(graph: Graph, commit: str) -> dict:
     fragments.records(cut)
     layout_s = time.perf_counter() - started
     counts = hierarchy.counts
-    commit, clean = measure.state_of_project(commit)
-    on_card = card.describe(on_gpu=True)
-    return {
-        "dataset": graph.name,
-        "vertices": graph.vertices,
-        "arcs": graph.arcs,
+    return provenance(MANY_SOURCES.columns, setting, graph) | {
         "height": counts.height,
         "hierarchy_arcs": counts.arcs,
         "triangles": counts.triangles,
         "order_s": hierarchy.order_s,
         "tree_s": hierarchy.tree_s,
         "layout_s": layout_s,
-        "device": on_card["device"],
-        "driver": on_card["driver"],
-        "card_uuid": card.card_uuid(),
-        "host_id": host.host_id(),
-        "host": platform.node(),
-        "numba_cuda": importlib.metadata.version("numba-cuda"),
         "revision": ALL_PAIRS_REVISION,
-        "commit": commit,
-        "tree_clean": clean,
-        "dataset_sha256": graph.meta["sha256"],
-        "substitute": graph.meta.get("substitute") or "",
     }
 
 
@@ -178,12 +161,12 @@ def check(
     return len(positions)
 
 
-def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: measure.Setting) -> None:
+def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: Setting) -> None:
     """Measure on a packed graph, and write the CSV at the end; options: see measured."""
     with measure.reserved(out, "many_sources", setting.cores):
         loaded = measure.packed(graph)
         try:
-            rows = list(measured(loaded, options, block, setting.commit))
+            rows = list(measured(loaded, options, block, setting))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {loaded.name}: {error}: use a card with more memory") from None
         MANY_SOURCES.write(rows, out)

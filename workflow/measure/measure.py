@@ -2,57 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import json
-import os
-import platform
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
-from kernels import harness, libraries, lock
+from kernels import libraries, lock
 from kernels.errors import InputError, NotInstalled, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
+from kernels.harness import RunSettings
 from kernels.io import atomic, writable
 from kernels.registry import Variant
-from workflow import step
-from workflow.measure import host
+from workflow.measure import host, rounds
+from workflow.measure.provenance import Setting, provenance
 from workflow.store import records, revisions
+from workflow.store.columns import COLUMNS
 from workflow.store.measurements import schema
 
-PACKAGES = [
-    "numba-cuda",
-    "numba",
-    "numpy",
-    "scipy",
-    "networkit",
-    "cuda-bindings",
-    "cuda-core",
-    "nvidia-ml-py",
-    "snakemake",
-]
 
-
-@dataclass(frozen=True)
-class Setting:
-    """How a step runs here."""
-
-    cores: int = 0  # that a job on a card keeps of its own; 0 for all
-    commit: str = ""  # the project's, if there is no .git
-    config_digest: str = ""  # of the whole configuration
-
-    @classmethod
-    def of(cls, snakemake) -> Setting:
-        """Return the setting of a rule's script."""
-        config = snakemake.config
-        digest = step.digest(json.dumps(config, sort_keys=True).encode())
-        return cls(snakemake.params.cores, config["commit"], digest)
-
-
-def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: Setting = Setting()) -> None:
+def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: Setting) -> None:
     """Measure a variant on a packed graph; write a row a run to `out` and a record beside it."""
     variant.check_installed()
     with reserved_for([variant], out, setting.cores):
@@ -118,33 +86,28 @@ def make(
     protocols: `protocol` of config.yaml for each. seed: of the orders in a round. kept: keys and rows of finished runs,
     which are not measured again. keep: called with the key and row of each run that ends.
     """
-    wanted = {variant: harness.Protocol.of(protocol) for variant, protocol in protocols.items()}
+    wanted = {variant: rounds.Protocol.of(protocol) for variant, protocol in protocols.items()}
     on_card = any(variant.on_gpu for variant in wanted) and not card.SIMULATED
-    commit, clean = state_of_project(setting.commit)
+    known = {
+        on_gpu: provenance((*COLUMNS, *records.FIELDS), setting, graph, on_gpu=on_gpu)
+        for on_gpu in {variant.on_gpu for variant in wanted}
+    }
     before = card.card_state() if on_card else None
     by_key, runs = {variant.key: variant for variant in wanted}, list(kept)
     done = [(by_key[key], row) for key, row in runs]
-    for variant, row in harness.interleave(wanted, graph, seed, done):
-        runs.append((variant.key, row | {"commit": commit}))
+    for variant, row in rounds.interleave(wanted, graph, seed, done):
+        runs.append((variant.key, row | {"commit": known[variant.on_gpu]["commit"]}))
         if keep:
             keep(*runs[-1])
-    after = card.card_state() if on_card else None
+    states = {"before": before, "after": card.card_state()} if on_card else None
     rows, found = [], []
     for variant, protocol in wanted.items():
-        common = about(variant, graph, protocol, commit) | {"batch": batch}
+        common = known[variant.on_gpu] | cell_columns(variant, graph, protocol) | {"batch": batch}
+        of_record = common | {"protocol": protocols[variant], "card": states if variant.on_gpu else None}
+        found.append({name: of_record[name] for name in records.FIELDS if name != "batch" or batch})
+        common = {name: value for name, value in common.items() if name in COLUMNS}
         mine = [row for key, row in runs if key == variant.key]
-        rows += [common | row for row in harness.finished(mine, protocol)]  # kept rows have the commit of their run
-        found.append(
-            {
-                **{"algorithm": variant.algorithm, "variant": variant.name, "dataset": graph.name},
-                **{"commit": commit, "tree_clean": clean, "config_digest": setting.config_digest},
-                **({"batch": batch} if batch else {}),
-                **revisions.columns(variant, protocol),
-                **{"protocol": protocols[variant], "graph": graph.meta},
-                "card": {"before": before, "after": after} if variant.on_gpu and on_card else None,
-                **surroundings(),
-            }
-        )
+        rows += [common | row for row in rounds.finished(mine, protocol)]  # kept rows have the commit of their run
     return rows, found
 
 
@@ -163,69 +126,14 @@ def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) 
         json_file.write(record_text)
 
 
-SLURM = [
-    "SLURM_JOB_ID",
-    "SLURM_JOB_PARTITION",
-    "SLURMD_NODENAME",
-    "SLURM_JOB_GPUS",
-    "SLURM_STEP_GPUS",
-    "CUDA_VISIBLE_DEVICES",
-]
-
-
-def surroundings() -> dict:
-    """Return what a record says of the machine, besides its card."""
-    return {
-        "slurm": {key: value for key, value in os.environ.items() if key in SLURM},
-        "host": platform.node(),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "packages": packages(),
-    }
-
-
-def about(variant: Variant, graph: Graph, protocol: harness.Protocol, commit: str) -> dict:
-    """Return the columns that are the same in all rows of a cell."""
+def cell_columns(variant: Variant, graph: Graph, protocol: RunSettings) -> dict:
+    """Return the columns that describe a cell: the same in all its rows, beside those of `provenance`."""
     return {
         "algorithm": variant.algorithm,
         "variant": variant.name,
         "problem": variant.problem,
-        "dataset": graph.name,
-        "vertices": graph.vertices,
-        "arcs": graph.arcs,
         "source": protocol.source if variant.problem == "sssp" else "",
-        **card.describe(variant.on_gpu),
-        **{name.replace("-", "_"): importlib.metadata.version(name) for name in ("numba-cuda", "numba", "numpy")},
-        "commit": commit,
         **revisions.columns(variant, protocol),
-        "dataset_sha256": graph.meta["sha256"],
-        "host": platform.node(),
-        "host_id": host.host_id(),
-        "card_uuid": card.card_uuid() if variant.on_gpu else "",
-        "cpu_model": card.cpu_name(),
-        "substitute": graph.meta.get("substitute") or "",
-        "generated": graph.meta.get("generated") or "",
         "cores": "" if variant.on_gpu else libraries.cores() if variant.parallel else 1,
         **(variant.facts(graph, protocol.source) if variant.facts else {}),
     }
-
-
-def state_of_project(commit: str) -> tuple[str, bool | None]:
-    """Return the commit, and whether the tree has no uncommitted changes (None if git cannot tell)."""
-    try:
-        said = [
-            subprocess.run(["git", *words], capture_output=True, check=True).stdout.decode(errors="replace").strip()
-            for words in (("rev-parse", "HEAD"), ("status", "--porcelain"))
-        ]
-    except (OSError, subprocess.CalledProcessError):
-        return commit, None
-    return (commit, None) if commit else (said[0], not said[1])
-
-
-def packages() -> dict[str, str]:
-    """Return the versions of the installed packages that a time may depend on."""
-    found = {}
-    for name in PACKAGES:
-        with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found

@@ -3,18 +3,16 @@
 A row a repeat; relaxations over seconds is the rate. dense is n^3 relaxations, vertices is its n.
 """
 
-import importlib.metadata
 import itertools
 import logging
-import platform
 from collections.abc import Iterator
 from pathlib import Path
 
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import peak
-from kernels.gpu import card
 from kernels.run import Run
 from workflow.measure import measure
+from workflow.measure.provenance import Setting, provenance
 from workflow.store.benchmarks import PEAK
 
 REPEATS = 5
@@ -23,14 +21,7 @@ TIMES = 50_000  # relaxations in a chain: some 20 ms on an H200
 
 def measured(vertices: list[int], commit: str) -> Iterator[dict]:
     """Yield a row a repeat, after one that compiles. Raises NotEnoughMemory and WrongResult."""
-    commit, clean = measure.state_of_project(commit)
-    common = {
-        **card.describe(on_gpu=True),
-        "numba_cuda": importlib.metadata.version("numba-cuda"),
-        "commit": commit,
-        "tree_clean": clean,
-        "host": platform.node(),
-    }
+    common = provenance(PEAK.columns, Setting(commit=commit))
     for packed, n in itertools.product((False, True), ("", *vertices)):
         own = {"benchmark": "dense" if n else "chains", "bits": 16 if packed else 32, "vertices": n}
         for repeat in range(REPEATS + 1):

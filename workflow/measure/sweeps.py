@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from kernels import harness
 from kernels.gpu.launching import blocks_for
 from kernels.graph import Graph
-from kernels.harness import Protocol
 from kernels.registry import Variant, find
 from kernels.sparry.delta_stepping import default_delta
-from workflow.measure import measure
+from workflow.measure import measure, rounds
+from workflow.measure.provenance import Setting, provenance
+from workflow.measure.rounds import Protocol
 from workflow.store.columns import SWEEPS as COLUMNS
 from workflow.store.measurements import schema
 
@@ -63,22 +63,23 @@ def source_points(graph: Graph, options: dict) -> Iterator[Point]:
 POINTS = {"delta_sweep": delta_points, "stride_sweep": stride_points, "sources": source_points}
 
 
-def measured(sweep: str, graph: Graph, options: dict, protocol: Protocol, commit: str) -> Iterator[dict]:
+def measured(sweep: str, graph: Graph, options: dict, protocol: Protocol, setting: Setting) -> Iterator[dict]:
     """Yield a row a repeat with all columns of the sweep's CSV; options: its entry under `sweeps` in config.yaml.
 
-    Raises as harness.measure does.
+    Raises as rounds.measure_alone does.
     """
+    columns = schema(COLUMNS[sweep]).columns
     for point in POINTS[sweep](graph, options):
         logging.info("%s: %s", point.variant.key, ", ".join(f"{name} {value}" for name, value in point.columns.items()))
         changed = replace(protocol, repeats=options["repeats"], **point.protocol)
-        common = measure.about(point.variant, graph, changed, commit) | point.columns
-        for row in harness.measure(point.variant, graph, changed):
+        known = provenance(columns, setting, graph, on_gpu=point.variant.on_gpu)
+        common = known | measure.cell_columns(point.variant, graph, changed) | point.columns
+        for row in rounds.measure_alone(point.variant, graph, changed):
             yield row | common
 
 
-def measure_sweep(sweep: str, graph: Path, options: dict, protocol: dict, out: Path, setting: measure.Setting) -> None:
+def measure_sweep(sweep: str, graph: Path, options: dict, protocol: dict, out: Path, setting: Setting) -> None:
     """Measure a sweep on a packed graph, and write the CSV at the end."""
     with measure.reserved(out, sweep, setting.cores):
-        commit, _ = measure.state_of_project(setting.commit)
-        rows = list(measured(sweep, measure.packed(graph), options, Protocol.of(protocol), commit))
+        rows = list(measured(sweep, measure.packed(graph), options, Protocol.of(protocol), setting))
         schema(COLUMNS[sweep]).write(rows, out)

@@ -78,7 +78,7 @@ rule job:
         runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
     params:
         entry=entry,
-        variants=lambda wildcards: [revisions.planned(cell.registered) for cell in job_cells(wildcards)],
+        variants=planned_variants,
         protocol=plan.settings_text(plan.protocol_of(config)),
         extensions=plan.settings_text(config["extensions"]),
         cores=untracked(kept_cores()),
@@ -114,14 +114,12 @@ rule collect:
         "../scripts/collect.py"
 
 
-# Checks all cells in one process, except cells that were already checked with this revision, protocol and graph. The
-# cells' files are not declared as outputs, since Snakemake deletes the outputs of a job that fails. If
-# NUMBA_ENABLE_CUDASIM=1 requests the simulator although the mode is cuda, the rule `measure` checks each cell in a job
-# of its own.
+# Checks all cells in one process. If NUMBA_ENABLE_CUDASIM=1 requests the simulator although the mode is cuda, the rule
+# `measure` checks each cell in a job of its own, and this rule joins the cells.
 rule simulate:
     input:
-        simulated_graphs,
-        [paths.cell_file(*cell, "simulated") for cell in SIMULATED_CELLS] if config["mode"] == "cuda" else [],
+        graphs=simulated_graphs,
+        cells=simulated_files(SIMULATED_CELLS) if config["mode"] == "cuda" else [],
     output:
         "results/simulated.csv",
     log:

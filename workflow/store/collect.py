@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from kernels.errors import InputError
-from kernels.harness import Protocol
+from kernels.harness import RunSettings
 from kernels.io import atomic
 from kernels.registry import find
 from workflow.store import records
@@ -28,7 +28,7 @@ def read(files: list[Path]) -> tuple[list[dict[str, str]], dict[str, dict]]:
 
 
 def _check_launches(path: Path, row: dict[str, str], record: dict) -> None:
-    variant, tile = find(row["algorithm"], row["variant"]), record["protocol"].get("tile", Protocol.tile)
+    variant, tile = find(row["algorithm"], row["variant"]), record["protocol"].get("tile", RunSettings.tile)
     expected = variant.launches(int(row["vertices"]), tile)
     if row["status"] == "ok" and expected is not None and int(row["launches"]) != expected:
         raise InputError(f"{path}: {row['launches']} kernels were launched, but {variant.key} launches {expected}")

@@ -18,7 +18,8 @@ from kernels.errors import InputError
 from workflow import step
 from workflow.store.checked_csv import DEFECT
 
-SCHEMA = Path(__file__).parents[1] / "schemas" / "record.schema.yaml"
+SCHEMA = yaml.safe_load((Path(__file__).parents[1] / "schemas" / "record.schema.yaml").read_text(encoding="utf-8"))
+FIELDS = tuple(SCHEMA["properties"])
 ARCHIVED = "provenance.json"  # all records beside a timings.csv
 TABLE = "csv_sha256"  # the key of the CSV's digest
 SHARED = ("graph", "packages", "protocol")  # parts that many records have in common
@@ -135,4 +136,4 @@ def _fault(record: dict) -> str:
 
 @cache
 def _schema() -> Draft202012Validator:
-    return Draft202012Validator(yaml.safe_load(SCHEMA.read_text(encoding="utf-8")))
+    return Draft202012Validator(SCHEMA)

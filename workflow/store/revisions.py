@@ -6,13 +6,13 @@ Rows are pooled, and finished files stay up to date, while both are unchanged.
 from __future__ import annotations
 
 import importlib.metadata
-import importlib.util
 from typing import TYPE_CHECKING
 
+from kernels.errors import NotInstalled
 from kernels.registry import Variant
 
 if TYPE_CHECKING:
-    from kernels.harness import Protocol
+    from kernels.harness import RunSettings
 
 COLUMNS = ("revision", "settings")
 UNKNOWN = "0"  # of archived rows whose code was not recorded
@@ -31,13 +31,21 @@ def of(variant: Variant) -> str:
         return variant.package
 
 
-def planned(variant: Variant) -> str:
-    """Return the variant with its revision, and what it lacks: a job is due if one of these changes."""
-    lacks = f" without {variant.needs}" if variant.needs and not importlib.util.find_spec(variant.needs) else ""
-    return f"{variant.key} {of(variant)}{lacks}"
+def planned(variant: Variant, keep_going: bool) -> str:
+    """Return the variant with its revision, and what it lacks: a job is due if one of these changes.
+
+    keep_going: whether jobs end well without variants that lack a package. Otherwise nothing is imported.
+    """
+    said = f"{variant.key} {of(variant)}"
+    try:
+        if keep_going:
+            variant.check_installed()
+    except NotInstalled:
+        return f"{said} without {variant.needs}"
+    return said
 
 
-def settings(variant: Variant, protocol: Protocol) -> str:
+def settings(variant: Variant, protocol: RunSettings) -> str:
     """Return the settings that are not the default, as "block=512 source=3"; or an empty text."""
     names = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
     default = type(protocol)()
@@ -45,6 +53,6 @@ def settings(variant: Variant, protocol: Protocol) -> str:
     return " ".join(f"{name}={value}" for name, value in changed.items())
 
 
-def columns(variant: Variant, protocol: Protocol) -> dict[str, str]:
+def columns(variant: Variant, protocol: RunSettings) -> dict[str, str]:
     """Return both columns of a variant's rows."""
     return dict(zip(COLUMNS, (of(variant), settings(variant, protocol)), strict=True))

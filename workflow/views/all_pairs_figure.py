@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from kernels.errors import InputError
-from kernels.io import contents
+from kernels.io import most_bytes, unpacked
 from workflow.data import download
 from workflow.store import all_pairs, measurements
 from workflow.views import plots
@@ -28,13 +28,18 @@ MAP_AREA = 4e4  # square points, about the area of a map; divided among its vert
 
 def read_coordinates(path: Path, vertices: int) -> pd.DataFrame:
     """Return each vertex's x and y in degrees, from the lines "v ID X Y" of a DIMACS .co file."""
-    text = io.BytesIO(b"".join(contents(path)))
+    text, most = io.BytesIO(), most_bytes(vertices)
     try:
+        for part in unpacked(path):
+            text.write(part)
+            if text.tell() > most:
+                raise ValueError(f"its text has more than {most:,} bytes")
+        text.seek(0)
         columns = pd.read_csv(text, sep=r"\s+", comment="c", header=None, names=["kind", "id", "x", "y"], dtype=str)
         places = columns[columns["kind"] != "p"].set_index("kind").astype("int64").sort_values("id")
         if {*places.index} != {"v"} or places["id"].tolist() != list(range(1, vertices + 1)):
             raise ValueError(f"it must have lines v 1 to v {vertices}, each once")
-    except ValueError as error:  # also pandas' errors
+    except ValueError as error:  # also InputError and pandas' errors
         advice = "name the coordinates of this graph, or none"
         raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None
     return places[["x", "y"]].reset_index(drop=True) / 1e6

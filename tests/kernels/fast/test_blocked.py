@@ -27,7 +27,7 @@ ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one shape
 def run(name: str, graph: Graph):
     """Run a variant, check every row, and return the Run."""
     done, result = harness.run_once(
-        VARIANTS[f"floyd_warshall/{name}"], graph, harness.Protocol(warmup_launches=0, block=8, tile=4)
+        VARIANTS[f"floyd_warshall/{name}"], graph, harness.RunSettings(warmup_launches=0, block=8, tile=4)
     )
     n = graph.vertices
     assert check(graph, "apsp", result, 0, full_check=n, checked_rows=n) == n
@@ -170,11 +170,10 @@ def test_what_numbers_pairs_in_32_bits_refuses_more_vertices_than_they_are_enoug
     if not refused:
         variant.check_size(more)
         return
-    for measured in (harness.measure, harness.run_once):
-        with pytest.raises(
-            InputError, match=rf"^{key} on large: 65,536 vertices, .* floyd_warshall/staged, hierarchy/apsp$"
-        ):
-            measured(variant, more, harness.Protocol())
+    with pytest.raises(
+        InputError, match=rf"^{key} on large: 65,536 vertices, .* floyd_warshall/staged, hierarchy/apsp$"
+    ):
+        harness.run_once(variant, more, harness.RunSettings())
     variant.check_size(Graph.from_arcs(2**16 - 1, *np.empty((3, 0), int)))
 
 

@@ -74,7 +74,7 @@ def test_rows_and_overflow_are_relaxed_whatever_the_grid(grid):
     graph = star(11)  # 11 arcs from vertex 0
     assert (ell.columns(graph), len(ell.layout(graph).overflow_tails)) == (5, 6)
     for source in (0, 5):
-        protocol = harness.Protocol(warmup_launches=0, source=source, block=4, grid=grid)
+        protocol = harness.RunSettings(warmup_launches=0, source=source, block=4, grid=grid)
         run, result = harness.run_once(VARIANT, graph, protocol)
         assert check(graph, "sssp", result, source, full_check=0, checked_rows=1) == 1
         assert run.launches == 2 * 11 + 1

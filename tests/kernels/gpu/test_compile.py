@@ -236,15 +236,15 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
             launched.clear()
             return nullcontext()
 
-    variant, protocol = VARIANTS[key], harness.Protocol()
+    variant, protocol = VARIANTS[key], harness.RunSettings()
     monkeypatch.setattr(runs, "warm_up", lambda *_: None)
     for weight in (0, 1):
         graph = path(vertices, directed, weight)
         monkeypatch.setattr(harness, "Run", Recorder)
-        harness._prepare(variant, graph, protocol)
+        harness.compile_variant(variant, graph, protocol)
         compiled = set(launched)
         monkeypatch.setattr(harness, "Run", Timed)
-        variant.function(graph, Result.poisoned(variant.problem, vertices), harness._new_run(variant, protocol))
+        variant.function(graph, Result.poisoned(variant.problem, vertices), harness.new_run(variant, protocol))
         assert launched and set(launched) <= compiled
         launched.clear()
 
@@ -252,7 +252,7 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
 def test_links_are_compiled_before_a_measured_run(launched, monkeypatch):
     monkeypatch.setattr(runs, "warm_up", lambda *_: None)
     monkeypatch.setattr(harness, "Run", Recorder)
-    harness._prepare(VARIANTS["delta_stepping/near_far"], path(2, True), harness.Protocol())
+    harness.compile_variant(VARIANTS["delta_stepping/near_far"], path(2, True), harness.RunSettings())
     assert near_far_kernels.set_links.py_func in launched.values()
 
 

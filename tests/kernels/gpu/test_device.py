@@ -342,10 +342,15 @@ def test_without_a_driver_there_is_no_card(monkeypatch):
     assert driver_without_numba.cards.__wrapped__() == 0
 
 
-def test_what_needs_a_gpu_says_what_to_install(monkeypatch):
+@pytest.mark.parametrize(
+    ("failed", "said"),
+    [(None, r"pip install .*\[cu13\]"), ("no device\n(999)", r"its driver \(no device \(999\)\): check nvidia-smi$")],
+)
+def test_what_needs_a_gpu_says_what_is_missing(monkeypatch, failed, said):
     monkeypatch.setattr(cards, "gpu_visible", lambda: False)
     monkeypatch.setattr(cards, "cards", lambda: 1)
-    with pytest.raises(InputError, match=r"^peak needs a GPU, but .*pip install .*\[cu13\]"):
+    monkeypatch.setattr(cards.cuda.cudadrv.driver.driver, "initialization_error", failed)
+    with pytest.raises(InputError, match=rf"^peak needs a GPU, but .*{said}"):
         cards.require_gpu("peak")
 
 

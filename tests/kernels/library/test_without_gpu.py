@@ -65,40 +65,28 @@ def test_what_is_measured_without_a_gpu_stands_beside_the_archive(tmp_path):
 
 
 @pytest.mark.ci
-def test_cells_are_simulated_at_once_and_only_what_is_due_again(tmp_path):
+def test_cells_are_simulated_at_once_and_again_if_one_is_due(tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
-    asked = "results/simulated.md"
-    naive = "bellman_ford/naive/sample1"
+    asked = "results/simulated.csv"
     project.configure(datasets={"sample1": {"gpu": ["bellman_ford/stride_flag", "bellman_ford/naive"]}})
-    one, other, cpu = (tmp_path / f"results/simulated/{cell}.csv" for cell in (OTHERS[1], naive, OTHERS[0]))
-    assert project.plan(asked, environment=SIMULATOR) == data("sample1") | {"Check", "List"}
-    assert project.plan(str(one.relative_to(tmp_path)), environment=SIMULATOR) == data("sample1") | measured(OTHERS[1])
-
     broken = tmp_path / "kernels/paper/serial.py"
     text = broken.read_text()
     broken.write_text(
         text.replace("\ndef bellman_ford(", "\ndef bellman_ford(graph, result, run): 1 / 0\n\n\ndef was(")
     )
     said = project.snakemake(asked, code=1, environment=SIMULATOR)
-    assert (
-        "1 of 3 cells failed, the other results are kept: bellman_ford/cpu/sample1" in said
-        and "ZeroDivisionError" in said
-    )
-    assert one.exists() and other.exists() and not cpu.exists() and not (tmp_path / asked).exists()
+    assert "1 of 3 cells failed: bellman_ford/cpu/sample1" in said and "ZeroDivisionError" in said
+    assert not (tmp_path / asked).exists()
 
     broken.write_text(text)
-    made = [path.stat().st_mtime_ns for path in (one, other)]
     project.snakemake(asked, environment=SIMULATOR)
-    assert [path.stat().st_mtime_ns for path in (one, other)] == made and cpu.exists()
+    rows = read_csv((tmp_path / asked).read_text())
+    assert {row["variant"]: row["status"] for row in rows} == {
+        **{"cpu": "ok", "stride_flag": "simulated", "naive": "simulated"},
+    }
     assert project.plan(asked, environment=SIMULATOR) == set()
-
     project.raise_revision(OTHERS[0].rpartition("/")[0])
-    other.unlink()
-    assert project.plan(asked, environment=SIMULATOR) == {"Check", "List"}
-    made = [path.stat().st_mtime_ns for path in (one, cpu)]
-    project.snakemake(asked, environment=SIMULATOR)
-    assert one.stat().st_mtime_ns == made[0] and cpu.stat().st_mtime_ns > made[1] and other.exists()
-    assert project.plan(asked, environment=SIMULATOR) == set()
+    assert project.plan(asked, environment=SIMULATOR) == {"Check"}
 
 
 def test_in_the_simulator_all_checks_and_draws_the_archive(tmp_path):

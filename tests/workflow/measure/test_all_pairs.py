@@ -228,9 +228,9 @@ def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
     assert all_pairs_figure.read_coordinates(path, 2).to_numpy().tolist() == [[-74, 40], [-73, 41.5]]
     path.with_suffix(".co.gz").write_bytes(gzip.compress(b"v 1 5 6\n" * 1000, mtime=0)[:-20])
     said = r"\.co.*: not a DIMACS \.co file of 2 vertices \(.+\): name the coordinates of this graph, or none"
-    with pytest.raises(InputError, match=r"x\.co\.gz: a truncated or corrupted gzip file"):
+    with pytest.raises(InputError, match=rf"{said}$"):
         all_pairs_figure.read_coordinates(path.with_suffix(".co.gz"), 2)
-    for content in ("v 1 5 6\n", "v 1 5 6\nv 1 5 6\n", "a 1 5 6\nv 2 5 6\n", "v 1 5 6\nv 2 5\n"):
+    for content in ("c\n" * 2**20, "v 1 5 6\n", "v 1 5 6\nv 1 5 6\n", "a 1 5 6\nv 2 5 6\n", "v 1 5 6\nv 2 5\n"):
         path.write_text(content)
         with pytest.raises(InputError, match=said):
             all_pairs_figure.read_coordinates(path, 2)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kernels import harness, io
+from kernels import io
 from kernels.errors import InputError
 from kernels.fast import near_far_layout
 from kernels.graph import Graph
-from kernels.harness import Protocol
 from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
-from workflow.measure import host, job, measure, plan
+from workflow.measure import host, job, measure, plan, provenance, rounds
 from workflow.measure.job import Journal
+from workflow.measure.rounds import Protocol
 from workflow.store import measurements, records, revisions, tables
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
@@ -75,12 +75,12 @@ def test_a_job_whose_csv_lost_a_row_is_refused():
 def test_variants_with_fewer_rounds_leave_the_later_ones_to_the_others(monkeypatch):
     protocols = {VARIANTS[key]: Protocol(repeats=repeats) for key, repeats in zip(CPU, (1, 3, 2), strict=True)}
     graph = Graph.load("nyc.npz")
-    rounds = [(variant.key, row["round"]) for variant, row in harness.interleave(protocols, graph)]
-    assert sorted(rounds) == sorted(
+    made = [(variant.key, row["round"]) for variant, row in rounds.interleave(protocols, graph)]
+    assert sorted(made) == sorted(
         (key, n) for key, most in zip(CPU, (1, 3, 2), strict=True) for n in range(1, most + 1)
     )
     slow = {VARIANTS[CPU[0]]: Protocol(repeats=5, budget_s=1e-9)}
-    assert len(list(harness.interleave(slow, graph))) == 1
+    assert len(list(rounds.interleave(slow, graph))) == 1
 
 
 def test_each_variant_lays_out_the_graph_in_its_first_run():
@@ -99,23 +99,23 @@ def test_each_variant_lays_out_the_graph_in_its_first_run():
 
     keys = ("dijkstra/scipy", "dijkstra/networkit")
     protocols = {replace(VARIANTS[key], function=function(key)): Protocol(repeats=2) for key in keys}
-    list(harness.interleave(protocols, Graph.load("nyc.npz")))
+    list(rounds.interleave(protocols, Graph.load("nyc.npz")))
     assert found == {key: [(0, False), (1, True)] for key in keys}
 
 
 def cut_off(monkeypatch, after):
     """The job's process ends after so many runs."""
-    before, count = harness._run_checked, iter(range(after))
+    before, count = rounds._run_checked, iter(range(after))
 
     def until(*args):
         if next(count, None) is None:
             raise CutOff
         return before(*args)
 
-    monkeypatch.setattr(harness, "_run_checked", until)
+    monkeypatch.setattr(rounds, "_run_checked", until)
     with pytest.raises(CutOff):
         run()
-    monkeypatch.setattr(harness, "_run_checked", before)
+    monkeypatch.setattr(rounds, "_run_checked", before)
     return [json.loads(line) for line in Path("one/timings.csv.part").read_text().splitlines()][1:]
 
 
@@ -156,7 +156,7 @@ ELSEWHERE = {
     "host": (host, "host_id", lambda: "01234567"),
     "card": (job.card, "describe", lambda _: {"device": "another", "driver": "", "cuda": ""}),
     "cores": (job.libraries, "cores", lambda: 77),
-    "versions": (measure, "packages", lambda: {"numpy": "0.1"}),
+    "versions": (provenance, "packages", lambda: {"numpy": "0.1"}),
     "revision": (revisions, "of", lambda _: "77"),
 }
 
@@ -179,7 +179,7 @@ LACKS = r"dijkstra/networkit cannot run: networkit is not installed: pip install
 
 def test_a_job_with_a_missing_package_ends_before_anything_is_measured(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkit", None)  # an import of it fails
-    monkeypatch.setattr(harness, "interleave", pytest.fail)
+    monkeypatch.setattr(rounds, "interleave", pytest.fail)
     with pytest.raises(InputError, match=rf"^one/timings\.csv: nothing was measured: {LACKS}: .*protocol\.keep_going"):
         run()
     with pytest.raises(InputError, match=LACKS):
@@ -191,7 +191,7 @@ def test_keep_going_measures_the_variants_whose_packages_are_there(monkeypatch, 
     with monkeypatch.context() as patch:
         patch.setitem(sys.modules, "networkit", None)
         rows = run(keep_going=True)
-        assert revisions.planned(VARIANTS[CPU[2]]).endswith(" without networkit")
+        assert revisions.planned(VARIANTS[CPU[2]], True).endswith(" without networkit")
     assert any(LACKS in message for message in caplog.messages[:1])
     keys = measurements.variants(rows)
     assert [set(rows[keys == key]["status"]) for key in CPU] == [{"ok"}, {"ok"}, {"unavailable"}]
@@ -199,7 +199,7 @@ def test_keep_going_measures_the_variants_whose_packages_are_there(monkeypatch, 
     assert (row["round"], row["note"]) == (1, "networkit is not installed: pip install networkit")
     assert set(rows[keys == CPU[0]]["round"]) == {1, 2, 3, 4}
 
-    assert "without" not in revisions.planned(VARIANTS[CPU[2]])  # so that the job is due
+    assert "without" not in revisions.planned(VARIANTS[CPU[2]], True)  # so that the job is due
     both = measurements.pooled(measurements.load([Path("one/timings.csv")]))
     assert set(both["status"]) == {"ok", "unavailable"}
     run("two", commit="def")

@@ -46,7 +46,7 @@ def town(monkeypatch):
 
 
 def measured(graph, **options):
-    return list(many_sources.measured(graph, OPTIONS | options, 4, "abc"))
+    return list(many_sources.measured(graph, OPTIONS | options, 4, measure.Setting(commit="abc")))
 
 
 @pytest.mark.simulator

@@ -18,8 +18,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from kernels import harness, io, registry
-from kernels.errors import InputError, NotEnoughMemory
+from kernels import check, harness, heartbeat, io, registry
+from kernels.errors import InputError, NotEnoughMemory, WrongResult
 from kernels.gpu import card
 from kernels.graph import MAX_WEIGHT, Graph
 from kernels.registry import VARIANTS, find
@@ -27,7 +27,7 @@ from kernels.run import Run
 from tests.support.rows import SAMPLE, SHA256
 from tests.support.views import configured, draw
 from workflow import archive
-from workflow.measure import measure
+from workflow.measure import measure, provenance, rounds
 from workflow.store import collect, columns, measurements, records
 
 ROOT = Path(__file__).parents[3]
@@ -120,7 +120,7 @@ def test_each_result_is_logged_once(caplog):
 
 def test_what_runs_long_is_logged_by_another_thread(monkeypatch, caplog):
     caplog.set_level("INFO")
-    function, check = VARIANTS["bellman_ford/cpu"].function, harness.check
+    function = VARIANTS["bellman_ford/cpu"].function
 
     def slow(*arguments):
         time.sleep(0.3)
@@ -128,11 +128,13 @@ def test_what_runs_long_is_logged_by_another_thread(monkeypatch, caplog):
 
     def slow_check(*arguments, **more):
         time.sleep(0.3)
-        return check(*arguments, **more)
+        return check.check(*arguments, **more)
 
     replace_function(monkeypatch, "bellman_ford/cpu", slow)
-    monkeypatch.setattr(harness, "check", slow_check)
-    monkeypatch.setattr(harness, "heartbeat", harness.Heartbeat(0.1))
+    monkeypatch.setattr(rounds, "check", slow_check)
+    often = heartbeat.Heartbeat(0.1)
+    for module in (harness, rounds):
+        monkeypatch.setattr(module, "heartbeat", often)
     cell("bellman_ford/cpu", repeats=1)
     said = [record for record in caplog.records if " for 0 s" in record.getMessage()]
     assert {record.getMessage() for record in said} == {
@@ -145,8 +147,8 @@ def test_what_runs_long_is_logged_by_another_thread(monkeypatch, caplog):
 
 def test_what_runs_briefly_is_not_logged(monkeypatch, caplog):
     caplog.set_level("INFO")
-    monkeypatch.setattr(harness, "time", SimpleNamespace(perf_counter=lambda: 0.0))  # the run takes no time
-    beating = harness.Heartbeat(0.05)
+    monkeypatch.setattr(heartbeat, "time", SimpleNamespace(perf_counter=lambda: 0.0))  # the run takes no time
+    beating = heartbeat.Heartbeat(0.05)
     with beating.during("a run"):
         time.sleep(0.3)  # the thread looks several times
     time.sleep(0.1)
@@ -214,8 +216,8 @@ def test_provenance_says_what_it_ran_on(monkeypatch):
 
 
 def test_the_commit_is_gits_or_the_one_given(monkeypatch):
-    assert measure.state_of_project("") == ("", None)  # no repository here
-    assert measure.state_of_project("abc") == ("abc", None)
+    assert provenance.state_of_project("") == ("", None)  # no repository here
+    assert provenance.state_of_project("abc") == ("abc", None)
 
     def git(*words):
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *words], check=True, capture_output=True)
@@ -224,10 +226,10 @@ def test_the_commit_is_gits_or_the_one_given(monkeypatch):
     git("add", "nyc.npz")
     git("commit", "-m", "one", "--no-gpg-sign")
     head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
-    assert measure.state_of_project("") == (head, True)
+    assert provenance.state_of_project("") == (head, True)
     Path("new").touch()
-    assert measure.state_of_project("") == (head, False)
-    assert measure.state_of_project("abc") == ("abc", None)
+    assert provenance.state_of_project("") == (head, False)
+    assert provenance.state_of_project("abc") == ("abc", None)
 
 
 def test_a_long_cell_is_repeated_less_often_and_says_so(monkeypatch):
@@ -524,7 +526,33 @@ def test_nothing_measured_is_nothing_to_archive():
     assert not Path("results/archive").exists()
 
 
-def test_the_harness_counts_what_was_checked():
-    protocol = harness.Protocol(repeats=1, full_check=12, checked_rows=5)
-    (row,) = harness.measure(VARIANTS["floyd_warshall/cpu"], Graph.load("nyc.npz"), protocol)
+def test_a_row_counts_what_was_checked():
+    protocol = rounds.Protocol(repeats=1, full_check=12, checked_rows=5)
+    (row,) = rounds.measure_alone(VARIANTS["floyd_warshall/cpu"], Graph.load("nyc.npz"), protocol)
     assert row["rows_checked"] == 5
+
+
+@pytest.mark.parametrize(
+    ("field", "good_runs", "said"),
+    [
+        *(("distances", runs, "source 0: distance of vertex 0 is -7, the oracle says 0") for runs in (0, 1, 2)),
+        ("predecessors", 1, "predecessor -7 of vertex 0"),
+    ],
+)
+def test_a_run_that_writes_nothing_fails_whatever_runs_before_it_wrote(field, good_runs, said):
+    variant, runs = VARIANTS["dijkstra/cpu"], 0
+
+    @functools.wraps(variant.function)
+    def tires(graph, result, run):
+        nonlocal runs
+        before = getattr(result, field).copy()
+        variant.function(graph, result, run)
+        runs += graph.vertices > 2  # the smaller one is the compilation's
+        if runs > good_runs:
+            getattr(result, field)[...] = before
+
+    graph = Graph.from_arcs(3, [0, 1], [1, 2], [4, 5])
+    with pytest.raises(WrongResult, match=said):
+        rounds.measure_alone(dataclasses.replace(variant, function=tires), graph, rounds.Protocol(repeats=3))
+    assert runs == good_runs + 1
+    assert len(rounds.measure_alone(variant, graph, rounds.Protocol(repeats=3))) == 3

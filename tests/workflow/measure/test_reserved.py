@@ -17,7 +17,7 @@ def out(tmp_path):
 
 
 def a_cell(out):
-    measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out)
+    measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out, measure.Setting())
 
 
 def a_sweep(out):

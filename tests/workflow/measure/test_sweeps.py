@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from kernels import harness
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.graph import Graph
@@ -24,6 +23,8 @@ from tests.support.rows import CONFIG
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import measure, sweeps
+from workflow.measure.provenance import Setting
+from workflow.measure.rounds import Protocol
 from workflow.store import columns, measurements
 from workflow.views import catalogue, draw_sweep, plots
 from workflow.views.draw_sweep import DRAW
@@ -70,8 +71,8 @@ def launched(monkeypatch):
 
 
 def simulate(sweep, graph, **options):
-    protocol = harness.Protocol(warmup_launches=0, block=4)
-    return list(sweeps.measured(sweep, graph, options | {"repeats": 2}, protocol, "abc"))
+    protocol = Protocol(warmup_launches=0, block=4)
+    return list(sweeps.measured(sweep, graph, options | {"repeats": 2}, protocol, Setting(commit="abc")))
 
 
 @pytest.mark.simulator

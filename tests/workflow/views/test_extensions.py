@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from matplotlib.text import Text
 
-from kernels import harness
 from kernels.errors import InputError
 from kernels.graph import Graph
 from tests.support.cells import cells as table_cells
@@ -23,6 +22,8 @@ from tests.support.views import configured, draw
 from workflow import archive
 from workflow.judge import batches
 from workflow.measure import sweeps
+from workflow.measure.provenance import Setting
+from workflow.measure.rounds import Protocol
 from workflow.store import benchmarks, columns, measurements, paper
 from workflow.store.tables import define, of_family
 from workflow.views import catalogue, figure8, peak_table, plots, render, table6
@@ -464,9 +465,9 @@ def test_sources_are_drawn_with_the_seed_from_those_with_out_arcs():
 
 @pytest.mark.simulator
 def test_each_source_is_searched_and_checked():
-    protocol = harness.Protocol(warmup_launches=0, block=4)
+    protocol = Protocol(warmup_launches=0, block=4)
     options = {"count": 3, "seed": 1, "repeats": 2}
-    rows = list(sweeps.measured("sources", cycle(4), options, protocol, "abc"))
+    rows = list(sweeps.measured("sources", cycle(4), options, protocol, Setting(commit="abc")))
     points = sweeps.source_points(cycle(4), options)
     assert [row["source"] for row in rows] == [point.protocol["source"] for point in points]
     assert {(row["status"], row["rows_checked"], row["dataset"]) for row in rows} == {("simulated", 1, "nyc")}

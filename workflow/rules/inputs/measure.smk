@@ -43,14 +43,15 @@ def cell_of(wildcards):
 @refused()
 def cell_graph(wildcards):
     plan.check(config, [cell_of(wildcards)], wildcards.folder)
-    file = paths.cell_file(*cell_of(wildcards), wildcards.folder)
-    if wildcards.folder == "simulated" and simulates_all():
-        raise InputError(f"{file}: another target of this command makes it too: use one target only")
-    return unless_changed(wildcards, file)
+    return unless_changed(wildcards, paths.cell_file(*cell_of(wildcards), wildcards.folder))
 
 
 def job_cells(wildcards):
     return JOBS[wildcards.problem, wildcards.dataset]
+
+
+def planned_variants(wildcards):
+    return [revisions.planned(cell.registered, config["protocol"]["keep_going"]) for cell in job_cells(wildcards)]
 
 
 @refused()
@@ -71,10 +72,11 @@ def simulated_graphs(wildcards):
     return [ancient(graph_file(dataset)) for dataset in dict.fromkeys(cell.dataset for cell in SIMULATED_CELLS)]
 
 
-def simulates_all():
-    """Return whether a target of this command runs `simulate`, which then makes the cells of all targets."""
-    asking = {"all", "simulate", "simulated", *rules.simulate.output, *rules.simulated.output}
-    return SIMULATING and config["mode"] != "cuda" and not asking.isdisjoint(workflow.dag_settings.targets)
+def simulated_files(wanted):
+    """Return the files of cells that are checked in the simulator: one each in mode cuda, else one of all cells."""
+    if config["mode"] == "cuda":
+        return [paths.cell_file(*cell, "simulated") for cell in wanted]
+    return ["results/simulated.csv"] if wanted else []
 
 
 @refused()
@@ -185,7 +187,8 @@ def target_files(target, wanted):
         if skipped and target not in WARNED:
             WARNED.add(target)
             logger.warning(f"{target}: {len(skipped)} of {len(wanted)} cells are skipped: {names} {plan.NEEDS_GPU}")
-        files = [paths.cell_file(*cell, folder) for folder, cell in made if folder == "cells" or not simulates_all()]
-        return files + (rules.simulate.output if len(files) < len(made) else [])
+        simulated = [cell for folder, cell in made if folder == "simulated"]
+        files = [paths.cell_file(*cell) for folder, cell in made if folder == "cells"]
+        return files + simulated_files(simulated)
 
     return files
