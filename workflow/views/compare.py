@@ -15,10 +15,11 @@ from kernels.errors import InputError
 from workflow.judge import batches, claims, verdicts
 from workflow.store import benchmarks, measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit, many_sources_table, pages, render
+from workflow.views import pages, render
 from workflow.views.context import Context
-from workflow.views.documents import time_text
-from workflow.views.render import CROSS, digits, spread
+from workflow.views.extensions import many_sources_table
+from workflow.views.paper import audit
+from workflow.views.render import CROSS, digits, spread, time_text
 
 CONSISTENT, FASTER, SLOWER = "consistent", "faster", "slower"
 FEW = "the archive has fewer than three batches"

@@ -23,7 +23,8 @@ from tests.support.rows import STATE, in_batches, record, rows_of
 from tests.support.views import draw
 from workflow.judge import claims
 from workflow.store import measurements, records
-from workflow.views import appendix, batches_table, glance, pages
+from workflow.views import appendix, pages
+from workflow.views.paper import batches_table, glance
 from workflow.views.render import CROSS
 
 ARCHIVE = ROOT / "results/archive/h200"

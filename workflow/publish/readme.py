@@ -14,11 +14,15 @@ from kernels.io import atomic
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
+from workflow.publish import readings_of_about, reviewers
+from workflow.publish.documents import fill, from_template, narrow, page_text
 from workflow.store import benchmarks, columns, measurements, revisions
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import about, audit, render, reviewers, table6
-from workflow.views.documents import fill, from_template, narrow, page_text, time_text
-from workflow.views.glance import AuditedByCard
+from workflow.views import render
+from workflow.views.extensions import table6
+from workflow.views.paper import audit
+from workflow.views.paper.glance import AuditedByCard
+from workflow.views.render import time_text
 
 README = "README.md"
 ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
@@ -373,7 +377,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
         },
         "docs/results.md": {
             "claims": by_claim(shown, others, tolerance, undecided),
-            "about": about.text(of_cards, others, tolerance),
+            "about": readings_of_about.text(of_cards, others, tolerance),
             "readings": readings(mine, tolerance),
             "results": results(archive, rows),
             "links": links(archives, list(audited)),

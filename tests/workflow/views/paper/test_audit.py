@@ -18,13 +18,14 @@ from workflow.judge import claims
 from workflow.judge.claims import Finding
 from workflow.judge.verdicts import Estimate
 from workflow.measure import plan
+from workflow.publish import documents, readme, reviewers
 from workflow.store import measurements
 from workflow.store.tables import define
-from workflow.views import audit, documents, readme, reviewers, summary
-from workflow.views import paper_tables as tables
+from workflow.views.paper import audit, summary
+from workflow.views.paper import paper_tables as tables
 from workflow.views.render import CROSS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SOURCE = "From the test."
 
 

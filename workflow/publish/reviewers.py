@@ -10,10 +10,10 @@ import pandas as pd
 from kernels.registry import VARIANTS
 from workflow.judge import claims
 from workflow.measure import plan
+from workflow.publish.documents import from_template
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit
-from workflow.views.documents import from_template
+from workflow.views.paper import audit
 
 BATCH = "mine"  # the name of a reviewer's batch in the commands
 Job = tuple[str, str]  # problem, dataset

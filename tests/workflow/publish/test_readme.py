@@ -30,8 +30,9 @@ from tests.support.project import ENVIRONMENT
 from tests.support.rows import SIZES, in_batches, measured, rows_of
 from tests.support.views import draw
 from workflow.judge import claims, verdicts
+from workflow.publish import documents, readings_of_about, readme
 from workflow.store import measurements
-from workflow.views import about, claims_figure, documents, readme
+from workflow.views.paper import claims_figure
 from workflow.views.render import CROSS, digits
 
 ROOT = Path(__file__).parents[3]
@@ -270,14 +271,14 @@ def test_verdicts_that_depend_on_the_reading_of_about_stand_side_by_side():
     """Tiled with Shared Memory is 2.3 times faster than Tiled: in 1.5 to 2.5, above 1.8 to 2.2."""
     times = {("floyd_warshall/tiled", "gnutella25"): 2.3, ("floyd_warshall/tiled_shared", "gnutella25"): 1.0}
     some, nothing = (in_batches(rows_of(cells)).assign(throttling="") for cells in (times, {}))
-    text = about.text({"A": some, "B": nothing}, ["gnutella25"], TOLERANCE)
+    text = readings_of_about.text({"A": some, "B": nothing}, ["gnutella25"], TOLERANCE)
     assert [cells_of(text, start) for start in ("Card", "A | 11 | gnutella25", "A | 11 | as a whole")] == [
         ["Card", "Claim", "Graph", "printed digits", "±10 %", "±25 %"],
         ["A", "11", "gnutella25 †", "as claimed", "more", "as claimed"],
         ["A", "11", "as a whole", "as claimed", "not as claimed", "as claimed"],
     ]
     assert "| B |" not in text and len(text.splitlines()) == 3 + 1 + 4
-    assert "No verdict" in about.text({"B": nothing}, [], TOLERANCE)
+    assert "No verdict" in readings_of_about.text({"B": nothing}, [], TOLERANCE)
 
 
 def test_two_cards_stand_side_by_side():

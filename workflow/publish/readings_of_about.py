@@ -9,9 +9,9 @@ import pandas as pd
 
 from workflow.judge import claims
 from workflow.judge.claims import outcome
+from workflow.publish.documents import from_template
 from workflow.store.columns import Measurements
 from workflow.store.measurements import marked
-from workflow.views.documents import from_template
 
 READINGS = {"printed digits": None, "±10 %": 0.1, "±25 %": 0.25}  # the `about` of a claim
 

@@ -20,8 +20,8 @@ from matplotlib.patches import Rectangle
 from workflow.judge import claims, verdicts
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit
 from workflow.views.context import Context, Drawing
+from workflow.views.paper import audit
 from workflow.views.render import CROSS
 
 STEM = "claims"
