@@ -211,9 +211,9 @@ def rule(tolerance: float) -> list[str]:
         "If the text names no graph, a claim is judged on all graphs of its table or on those that its note names.",
         'A claim that a variant is faster than several is judged against the fastest of them, named after "over".',
         f"The paper's tables have one time in a cell. So r within {percent} of 1 is no difference, and a value is "
-        "compared without an interval. The paper's own program was run outside this workflow (workflow/paper). Its "
-        "ratio and range have no verdict. Two batches are one from an H200 and one from an H100; a single run is from "
-        "an H200.",
+        "compared without an interval. The paper's own program was run outside this workflow (workflow/paper), on "
+        "substitutes of all road networks, nyc and bay included. Its ratio and range have no verdict. Two batches are "
+        "one from an H200 and one from an H100; a single run is from an H200.",
         "‡: if one batch were left out, the verdict could be undecided or different.",
     ]
 

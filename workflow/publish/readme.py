@@ -125,10 +125,11 @@ def whole(findings: Mapping[str, Finding], text: str = "") -> str:
     return f"{text}: {held} of {len(words)} as claimed" if outcome(findings) == verdicts.MIXED else text
 
 
-def measured_before(rows: pd.DataFrame, key: str) -> bool:
-    """Return whether measurements of a variant on road networks are of an older revision than today's."""
-    found = rows["revision"][(measurements.variants(rows) == key) & rows["dataset"].isin(ROADS)]
-    return bool(set(found) - {revisions.UNKNOWN, revisions.of(VARIANTS[key])})
+def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
+    """Return the road networks on which a variant's measurements are of an older revision than today's."""
+    today = [revisions.UNKNOWN, revisions.of(VARIANTS[key])]
+    found = rows[(measurements.variants(rows) == key) & ~rows["revision"].isin(today)]
+    return [name for name in ROADS if name in set(found["dataset"])]
 
 
 def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
@@ -140,6 +141,7 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     last = roads[-1]["dataset"] if roads else ""
     one_source = [line for line in beside if line["dataset"] in ROADS]
     calls = library_calls(archive / "library_times.csv")
+    others, of_calls = substitutes(rows), substitutes(_library_rows(archive / "library_times.csv"))
     new_array = calls["median"].unstack("what").reindex(columns=[NEW_ARRAY, SCIPY]).dropna()
     preparing = calls[calls.index.get_level_values("what") == PREPARING].droplevel("what")
     lost = {
@@ -162,10 +164,11 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
         prepared=_rows(archive, "table6", f"column == '{HIERARCHY}' and dataset == '{last}' and prepare > 0"),
         changed=measured_before(rows, NEAR_FAR),
         tolerance=tolerance,
-        roads_changed=_rows(archive, "many_sources", f"revision < {ALL_PAIRS_REVISION}"),
+        roads_changed={line["dataset"] for line in _rows(archive, "many_sources", f"revision < {ALL_PAIRS_REVISION}")},
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
-        substitutes=substitutes(rows),
+        substitutes=others,
+        calls_on_substitutes=[name for name in of_calls if name not in others],
     )
 
 
@@ -328,10 +331,15 @@ def links(archives: Sequence[Path], cards: Sequence[str]) -> str:
     return from_template("links", files=files)
 
 
+def _library_rows(path: Path) -> pd.DataFrame:
+    return benchmarks.LIBRARY_TIMES.read([path] if path.exists() else [])
+
+
 def library_calls(path: Path) -> pd.DataFrame:
     """Return what calls of the library take, by (what, dataset): median, min, max, repeats; batches is 1."""
-    rows = benchmarks.LIBRARY_TIMES.read([path] if path.exists() else [])
-    found = rows.groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
+    found = (
+        _library_rows(path).groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
+    )
     return found.rename(columns={"count": "repeats"}).assign(batches=1)
 
 
@@ -339,7 +347,7 @@ def library_times(path: Path) -> str:
     """Return what calls of the library take: a row per kind of call, a column per dataset."""
     if not path.exists():
         return f"Not measured: the archive `{path.parent.name}` has none of it."
-    rows = benchmarks.LIBRARY_TIMES.read([path])
+    rows = _library_rows(path)
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
     others, found = substitutes(rows), library_calls(path)
     found = found[found.index.get_level_values("what").isin(CALLS_SHOWN)]

@@ -99,7 +99,7 @@ def claims(path: Path = FOLDER / "claims.csv") -> list[dict[str, str]]:
 
 # Of other programs: each time is from a file beside peers.csv, and was not measured here.
 PEERS_CARD, PEERS_CPU = "NVIDIA H200", "16 cores of its host"
-ORIGINS = "h200.csv", "h200-one-source.csv"
+ORIGINS = "h200.csv", "h200-one-source.csv", "h200-one-source-3.csv"
 GENERATED = ("grid2000", "rmat20", "uniform20")  # datasets of config.yaml with the family and size of a cited graph
 PEERS = Schema(
     ("program", "version", "dataset", "source", "seconds", "contains", "n", "host", "date", "file"),
