@@ -96,7 +96,7 @@ def test_what_was_not_measured_is_left_out_or_said(tmp_path):
     audited = judged(rows)
     said = readme.answer({"card": audited})
     assert "12 were not measured.\n" in said and "| card | 0 of 38 | - | - | - |" in said
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     assert text.startswith("Times are medians") and "|" not in text and "substitute" not in text
     table = readme.claims_table({"card": audited}, {}, TOLERANCE)
     assert "| 9. Tiled is faster than every naive version | as claimed | not measured |" in table
@@ -133,9 +133,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
         prepare_card_s=0.0,
         customize_s=0.0,
     )
-    for name in ("table6", "launch_overhead", "peak_table"):
-        draw(name, rows, tmp_path, source="s", files={"sources": [], "peak": []})
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
 
     assert cells_of(text, "Naive") == ["Naive", "528,691", "6.50 s", "1.50 s", "3"]
     said = "Launching and waiting (the difference of the two columns) take at least 77 % of each time in the column"
@@ -167,8 +165,7 @@ def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
         cells[variant, "gnutella04"] = [1.0]
     rows = in_batches(measured(tmp_path, {cell: (seconds, {}) for cell, seconds in cells.items()}))
     rows.loc[rows["variant"].isin(("scipy", "tiled_shared")), "batch"] += "Z"
-    draw("table6", rows, tmp_path, files={"sources": []})
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     said = "are faster than `near_far`,\nor slower by less than 5 %:\nfrom vertex 0 on nyc ("
     assert f"On 16 CPU cores, some programs of other authors (*cited programs*) {said}" in text
     assert cells_of(text, "nyc")[-1] == "Wasp, 3.81 ms" and cells_of(text, "bay")[-1] == "Wasp, 3.84 ms"
@@ -189,13 +186,12 @@ def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
         lines.append(many_sources.row("reduced", repeat, name, **line))
     pd.DataFrame(lines).assign(revision=ALL_PAIRS_REVISION).to_csv(tmp_path / "many_sources.csv", index=False)
     rows = measurements.load([])
-    draw("many_sources_table", rows, tmp_path, files={"many_sources": [tmp_path / "many_sources.csv"]})
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     assert cells_of(text, "nyc") == ["nyc", "150 ms (n = 2)", "1.50 s", "2.00 ms"]
     assert cells_of(text, "e ") == ["e", "20.0 s (n = 1)", "1.50 s", "2.00 ms"] and "| bay" not in text
     assert "before the last change" not in text
     pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
-    assert "before the last change of these kernels." in readme.findings(tmp_path, rows, TOLERANCE)
+    assert "before the last change of these kernels." in readme.findings(tmp_path, rows, CONFIG)
 
 
 def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those_of_library_times(tmp_path):
@@ -203,14 +199,12 @@ def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those
     pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
     cells = {cell: ([0.1], {}) for cell in ((NEAR_FAR, "nyc"), ("bellman_ford/stride_flag", "nyc"))}
     rows = measured(tmp_path, cells | {("dijkstra/scipy", "nyc"): ([1.0], {})})
-    draw("many_sources_table", rows, tmp_path, files={"many_sources": [tmp_path / "many_sources.csv"]})
-    draw("table6", rows, tmp_path, files={"sources": []})
     calls = pd.read_csv(ARCHIVES[0] / "library_times.csv")
     calls = calls[~((calls["dataset"] == "e") & (calls["what"] == readme.PREPARING))]
     for what, seconds in ((readme.NEW_ARRAY, 0.2), (readme.SCIPY, 0.5), (readme.PREPARING, 0.25)):
         calls.loc[(calls["what"] == what) & (calls["dataset"] == "nyc"), "seconds"] = seconds
     calls.to_csv(tmp_path / "library_times.csv", index=False)
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     assert f"it is {CROSS}2.50 as fast on nyc (200 ms, SciPy 500 ms) and " in text
     row = next(line for line in text.splitlines() if line.startswith("| nyc") and "(n = 1)" in line)
     assert "| 250 ms (n = 5) |" in row
