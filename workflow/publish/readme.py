@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from workflow.store.measurements import card, marked, substitutes
 from workflow.views import long_table, render
 from workflow.views.extensions import all_pairs_table, launch_overhead, many_sources_table, peak_table, table6
 from workflow.views.paper import audit
-from workflow.views.paper.glance import AuditedByCard
+from workflow.views.paper.glance import AuditedByCard, claim_by_claim
 from workflow.views.render import time_text
 
 README = "README.md"
@@ -63,12 +63,6 @@ COMMON = re.compile(
 EXTENSION = "CUDA graph"  # in the heads of columns that docs/results.md leaves out
 
 
-def by_number(audited: AuditedByCard) -> Iterator[tuple[int, dict[str, Audited]]]:
-    """Yield each claim's number and, by card, its verdicts."""
-    for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
-        yield number, dict(zip(audited, ones, strict=True))
-
-
 def answer(audited: AuditedByCard) -> str:
     """Say how many claims hold on the first card, and what the verdicts on each card rest on."""
     first, mine = next(iter(audited.items()))
@@ -92,9 +86,9 @@ def answer(audited: AuditedByCard) -> str:
 def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
     """Return the README's table, a row per claim; others: the substitutes."""
     lines, apart = [], {}
-    for number, of_card in by_number(audited):
+    for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
-        line = {"Claim": f"{number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
+        line = {"Claim": f"{first.claim.number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
         for name, one in of_card.items():
             here = claims.disagreeing(one, tolerance)
             apart |= here
@@ -113,9 +107,9 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
 def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], list[str]]:
     """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
     found = defaultdict(list)
-    for number, one in enumerate(audited, start=1):
+    for one in audited:
         if graphs := tuple((name, one.here[name].estimate.batches) for name in one.turned_on):
-            found[graphs].append(str(number))
+            found[graphs].append(str(one.claim.number))
     return found
 
 
@@ -230,7 +224,7 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
     others: the substitutes. undecided: cards whose archive decides nothing.
     """
     listed = []
-    for _, of_card in by_number(audited):
+    for of_card in claim_by_claim(audited):
         first, *_ = of_card.values()
         lines = []
         for dataset in first.here:
@@ -260,8 +254,9 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
 def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
     """Return how many verdicts all cards decide, and a text for each on which they differ."""
     both, apart = 0, []
-    for number, of_card in by_number(audited):
-        for dataset in next(iter(of_card.values())).here:
+    for of_card in claim_by_claim(audited):
+        first = next(iter(of_card.values()))
+        for dataset in first.here:
             found = {name: one.here[dataset] for name, one in of_card.items()}
             if not all(finding.decided for finding in found.values()):
                 continue
@@ -269,7 +264,7 @@ def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
             if len({finding.verdict for finding in found.values()}) > 1:
                 shared = " (the intervals overlap)" if overlap(found.values()) else ""
                 words = ", ".join(f"{name} {finding.verdict}" for name, finding in found.items())
-                apart.append(f"claim {number} on {dataset}{shared}: {words}")
+                apart.append(f"claim {first.claim.number} on {dataset}{shared}: {words}")
     return both, apart
 
 
@@ -283,11 +278,11 @@ def overlap(found: Collection[Finding]) -> bool:
 def readings(audited: Sequence[Audited], tolerance: float) -> str:
     """Return the claims on whose paper tables an exact reading differs from the audit's."""
     lines = []
-    for number, one in enumerate(audited, start=1):
+    for one in audited:
         exactly = replace(one.claim, about=0)
         exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.paper})
         if exact != (here := audit.by_verdict(one.paper)):
-            lines.append({"Claim": str(number), "Read exactly": exact, "Read with tolerance": here})
+            lines.append({"Claim": str(one.claim.number), "Read exactly": exact, "Read with tolerance": here})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 
 

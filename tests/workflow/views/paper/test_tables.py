@@ -45,10 +45,6 @@ def render(number, rows, source="From the test."):
     return tables.files(define(f"table{number}", DATASETS), rows, source)
 
 
-def test_every_table_is_looked_at_here_or_in_test_extensions():
-    assert list(DEFINITIONS) == ["table1", "table2", "table3", "table6", "table7"]
-
-
 @pytest.fixture(scope="module")
 def rows():
     """The rows of TIMINGS as one batch."""
