@@ -71,7 +71,7 @@ docs: setup ## build the documents and the library's reference in dist/docs/
 
 # After .ci/run. CONTRIBUTING.md has the steps of a release.
 release: setup ## check version, changelog, citation files and archives; build the library's packages in dist/
-	python -m workflow.release
+	python -m workflow.publish.release
 	python -m hatchling build
 
 # Needs uv; rewrites the pins from pyproject.toml.

@@ -1,4 +1,4 @@
-"""The files by which the project is cited agree; tests/workflow/test_release.py has their version and date."""
+"""The files by which the project is cited agree; tests/workflow/publish/test_release.py has their version and date."""
 
 import json
 import re

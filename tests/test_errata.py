@@ -24,7 +24,7 @@ from kernels.registry import VARIANTS
 from kernels.run import Result, Run
 from tests.support.rows import DATASETS
 from workflow.store import measurements
-from workflow.views import paper_tables
+from workflow.views.paper import paper_tables
 
 ROOT = Path(__file__).parents[1]
 ERRATA = ROOT / "docs" / "errata.md"

@@ -100,15 +100,18 @@ def test_no_test_and_no_page_changes(tmp_path):
     assert "village" in yaml.safe_load(config.read_text())["datasets"]
     tests = [
         *(f"tests/workflow/{name}.py" for name in ("test_configuration", "measure/test_job")),
-        *(f"tests/workflow/views/test_{name}.py" for name in ("announce", "readme", "tables")),
+        *(
+            f"tests/workflow/{name}.py"
+            for name in ("views/test_announce", "publish/test_readme", "views/paper/test_tables")
+        ),
         *("tests/kernels/test_revisions.py", "tests/test_errata.py"),
-        "tests/workflow/views/test_audit.py::test_what_a_reviewer_types_and_should_get",
+        "tests/workflow/views/paper/test_audit.py::test_what_a_reviewer_types_and_should_get",
         *(
             f"tests/workflow/views/test_figures.py::test_{name}"
             for name in ("bars_are_the_medians", "a_variant_with_a_new_head_is_a_further_series")
         ),
-        "tests/workflow/views/test_growth.py::test_series_that_coincide_are_told_apart",
-        "tests/workflow/views/test_extensions.py::test_figure_8",
+        "tests/workflow/views/extensions/test_growth.py::test_series_that_coincide_are_told_apart",
+        "tests/workflow/views/extensions/test_extensions.py::test_figure_8",
         "tests/kernels/gpu/test_compile.py::test_compiles_with_exactly_the_atomic_operations_that_are_listed[bellman_ford/dummy-cc90]",
     ]
     code, said = run_pytest(tmp_path, *tests)

@@ -25,8 +25,9 @@ from workflow.data import download
 from workflow.measure import measure, peak, sweeps
 from workflow.measure.rounds import Protocol
 from workflow.store import benchmarks, collect
-from workflow.views import appendix, audit, simulated
+from workflow.views import appendix, simulated
 from workflow.views.context import Context
+from workflow.views.paper import audit
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from kernels.errors import InputError
 from workflow.judge import batches, original, verdicts
 from workflow.judge.batches import Medians
 from workflow.judge.verdicts import CLAIMED, FEW, INCONCLUSIVE, OPEN, OPPOSITE, SAME, UNKNOWN, Estimate, Region
@@ -36,9 +37,11 @@ class Claim:
     """A sentence of the paper: left is slower, faster ... than each of right (algorithm/variant), on datasets.
 
     low, high: the paper's value as printed, if the relation is in paper.VALUED: factors, or seconds. reading: how the
-    text was understood. about: the tolerance of the value, as in verdicts.factors.
+    text was understood. about: the tolerance of the value, as in verdicts.factors. number: the displayed one, from 1 in
+    the order of the file.
     """
 
+    number: int
     id: str
     section: str
     claim: str
@@ -182,11 +185,21 @@ def tally(audited: Sequence[Audited]) -> str:
 
 
 def claims(path: Path = CLAIMS) -> list[Claim]:
-    """Read the claims. Raises InputError if a line breaks a rule of paper.CLAIMS."""
-    return [
-        Claim(**row | {column: tuple(row[column].split()) for column in ("right", "datasets")})
-        for row in paper.claims(path)
-    ]
+    """Read the claims. A reading names another claim by its id, as "claim {stride_small}", which becomes its number.
+
+    Raises InputError if a line breaks a rule of paper.CLAIMS, or if a reading names an unknown id.
+    """
+    rows = paper.claims(path)
+    numbers = {row["id"]: number for number, row in enumerate(rows, start=1)}
+    found = []
+    for row in rows:
+        try:
+            reading = row["reading"].format_map(numbers)
+        except (KeyError, ValueError) as error:
+            raise InputError(f"{path} (claim {row['id']}): reading: no claim {error}: correct the file") from None
+        names = {column: tuple(row[column].split()) for column in ("right", "datasets")}
+        found.append(Claim(**row | names | {"number": numbers[row["id"]], "reading": reading}))
+    return found
 
 
 def rule(tolerance: float) -> list[str]:

@@ -27,7 +27,7 @@ rule new_york:
         "../scripts/new_york.py"
 
 
-# The text of the generated parts is in workflow/views/templates/; the other parts are written by hand.
+# The text of the generated parts is in workflow/publish/templates/; the other parts are written by hand.
 rule readme:
     log:
         "logs/readme.log",

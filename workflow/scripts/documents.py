@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from workflow import release
+from workflow.publish import readme, release
 from workflow.step import logged
-from workflow.views import readme
 
 with logged(snakemake.log):
     readme.write(readme.generated(snakemake.params.archives, snakemake.config), Path())

@@ -5,7 +5,7 @@ from pathlib import Path
 from kernels.graph import Graph
 from workflow.data import download
 from workflow.step import logged
-from workflow.views import new_york
+from workflow.views.extensions import new_york
 
 with logged(snakemake.log):
     kept, found = Path(snakemake.params.kept), snakemake.input

@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from workflow.step import logged
-from workflow.views.travel_times import blocks, run
+from workflow.views.extensions.travel_times import blocks, run
 
 with logged(snakemake.log):
     page = Path(snakemake.input[0])

@@ -40,7 +40,7 @@ class View:
     message: str
     outputs: tuple[str, ...]
     shown: dict[str, Shown]  # the outputs that the report shows
-    module: str = ""  # in workflow/views/, with a function `view` that makes the files; the name by default
+    module: str  # in workflow.views, with a function `view` that makes the files
     columns: str = ""  # the entry of workflow/paper/tables.yaml that says which variants it shows, and their heads
     cells: Callable[[dict], list[Cell]] | None = None  # by config, the cells whose measurements it shows, if any
     families: bool = False  # whether it also shows cells of families of graphs, if they were measured
@@ -55,7 +55,7 @@ class View:
         if here is not None and len(here):
             context = replace(context, datasets=tables.beside(context.datasets, rows, here))
             rows = measurements.beside(rows, here)
-        module = import_module(f"workflow.views.{self.module or self.name}")
+        module = import_module(f"workflow.views.{self.module}")
         return module.view(rows, replace(context, name=self.name))
 
 
@@ -74,7 +74,7 @@ def _paper_table(name: str) -> View:
         title,
         _page(name),
         {f"results/{name}.html": Shown("tables", title, "table")},
-        module="paper_tables",
+        module="paper.paper_tables",
         columns=name,
         cells=lambda config: plan.table_cells(config, name),
         tracks=("datasets",),
@@ -88,7 +88,7 @@ def _paper_figure(name: str) -> View:
         title,
         _figure(name),
         {f"figures/{name}.svg": Shown("figures", title, "figure")},
-        module="figures",
+        module="paper.figures",
         columns=name,
         cells=lambda config: plan.figure_cells(config, name, PAPER_FIGURES[name]["table"]),
         tracks=("datasets",),
@@ -101,7 +101,7 @@ def _sweep(name: str) -> View:
         f"Figure {name}",
         _figure(name),
         {f"figures/{name}.svg": Shown("extensions", name, "sweep")},
-        module="draw_sweep",
+        module="extensions.draw_sweep",
         reads=(name,),
         needs=(name,),
     )
@@ -110,7 +110,7 @@ def _sweep(name: str) -> View:
 def _extension(name: str, label: str, message: str = "", **options) -> View:
     """Return a table that the paper does not have."""
     shown = {f"results/{name}.html": Shown("extensions", label, name)}
-    return View(name, message or f"Table {name}", _page(name), shown, **options)
+    return View(name, message or f"Table {name}", _page(name), shown, f"extensions.{name}", **options)
 
 
 def _compared(config: dict, keys) -> list[Cell]:
@@ -165,6 +165,7 @@ VIEWS = (
         "Figure 8",
         _figure("figure8"),
         {"figures/figure8.svg": Shown("extensions", "Figure 8", "figure")},
+        "extensions.figure8",
         columns="table6",
         cells=lambda config: plan.table_cells(config, "table6"),
         reads=("sources", "peers"),
@@ -189,6 +190,7 @@ VIEWS = (
         "Table all_pairs",
         _page("all_pairs"),
         {"results/all_pairs.html": Shown("all_pairs", "All pairs", "all_pairs")},
+        "extensions.all_pairs_table",
         reads=("all_pairs",),
         needs=("all_pairs",),
     ),
@@ -197,6 +199,7 @@ VIEWS = (
         "Figure all_pairs",
         _figure("all_pairs"),
         {"figures/all_pairs.svg": Shown("all_pairs", "All pairs, drawn", "all_pairs_figure")},
+        "extensions.all_pairs_figure",
         reads=("all_pairs", "maps"),
         needs=("all_pairs",),
         tracks=("maps",),
@@ -210,6 +213,7 @@ VIEWS = (
             "results/growth.html": Shown("extensions", "Growth", "growth"),
             "figures/growth.svg": Shown("extensions", "Growth, drawn", "growth"),
         },
+        "extensions.growth",
         cells=_growth_cells,
         families=True,
         tracks=("datasets",),
@@ -219,6 +223,7 @@ VIEWS = (
         "Summary of the measured cells",
         _page("summary"),
         {"results/summary.html": Shown("measurements", "Summary", "summary")},
+        "paper.summary",
         cells=lambda config: plan.table_cells(config, *PAPER_TABLES),
     ),
     View(
@@ -226,12 +231,14 @@ VIEWS = (
         "Legend of the batches",
         _page("batches"),
         {"results/batches.html": Shown("batches", "Batches and hosts", "batches")},
+        "paper.batches_table",
     ),
     View(
         "audit",
         "Audit the paper's claims",
         _page("claims"),
         {"results/claims.html": Shown("claims", "Each claim", "claims")},
+        "paper.audit",
         cells=plan.claimed_cells,
         reads=("claims",),
         tracks=("tolerance",),
@@ -241,6 +248,7 @@ VIEWS = (
         "Picture of the paper's claims",
         _figure("claims"),
         {"figures/claims.svg": Shown("claims", "At a glance, drawn", "claims_figure")},
+        "paper.claims_figure",
         cells=plan.claimed_cells,
         reads=("claims",),
         tracks=("tolerance",),
@@ -251,6 +259,7 @@ VIEWS = (
         "Compare with the archive",
         _page("compare"),
         {"results/compare.html": Shown("compare", "Beside the archive", "compare")},
+        "compare",
         reads=("many_sources_here", "claims"),
         archived=False,
         tracks=("tolerance",),
@@ -260,6 +269,7 @@ VIEWS = (
         "List what the simulator checked",
         ("results/simulated.md", "results/simulated.html"),
         {"results/simulated.html": Shown("batches", "Simulator", "simulated")},
+        "simulated",
         reads=("simulated",),
         archived=False,
     ),
@@ -276,6 +286,7 @@ VIEWS = (
             "results/measurements.zip": Shown("measurements", "measurements.zip", "measurements"),
             "results/configuration.html": Shown("configuration", "Configuration", "configuration"),
         },
+        "appendix",
         reads=("provenance", "claims"),
         archived=False,
         tracks=("tolerance", "config"),

@@ -15,10 +15,11 @@ from kernels.errors import InputError
 from workflow.judge import batches, claims, verdicts
 from workflow.store import benchmarks, measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit, many_sources_table, pages, render
+from workflow.views import pages, render
 from workflow.views.context import Context
-from workflow.views.documents import time_text
-from workflow.views.render import CROSS, digits, spread
+from workflow.views.extensions import many_sources_table
+from workflow.views.paper import audit
+from workflow.views.render import CROSS, digits, spread, time_text
 
 CONSISTENT, FASTER, SLOWER = "consistent", "faster", "slower"
 FEW = "the archive has fewer than three batches"
@@ -116,7 +117,7 @@ def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> tuple
     audited, archived = (claims.audit(rows, listed, tolerance) for rows in (here, claims.select(archive, listed)))
     reasons, found = beside(summarise(here), summarise(archive))["reason"], batches.medians(here)
     lines, all_inside = [], []
-    for number, (mine, theirs) in enumerate(zip(audited, archived, strict=True), start=1):
+    for mine, theirs in zip(audited, archived, strict=True):
         claim = mine.claim
         for dataset in (dataset for dataset, finding in mine.here.items() if finding.estimate):
             finding, other = mine.here[dataset], theirs.here[dataset]
@@ -128,7 +129,7 @@ def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> tuple
             all_inside += inside
             lines.append(
                 {
-                    "Claim": f"{number}. {claim.claim}",
+                    "Claim": f"{claim.number}. {claim.claim}",
                     "Dataset": marked(dataset, others),
                     "Here": audit.value_text(claim, replace(finding, over=over, estimate=estimate)),
                     "Verdict here": audit.verdict_text(finding),

@@ -68,6 +68,11 @@ def digits(number: float) -> str:
     return f"{number:.0f}" if number >= 999.5 else f"{number:#.3g}".rstrip(".")
 
 
+def time_text(seconds: float) -> str:
+    """Write a time with three digits, in milliseconds below a second."""
+    return f"{digits(1e3 * seconds)} ms" if seconds < 1 else f"{digits(seconds)} s"
+
+
 def or_dash(number: float, form: Callable[[float], str] = digits) -> str:
     """Return the number as text; "-" for NaN."""
     return "-" if np.isnan(number) else form(number)

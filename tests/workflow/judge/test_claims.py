@@ -27,7 +27,7 @@ from workflow.judge.verdicts import (
 )
 from workflow.measure import plan
 from workflow.store import measurements
-from workflow.views import audit
+from workflow.views.paper import audit
 
 ROOT = Path(__file__).parents[3]
 TOLERANCE = 0.05

@@ -22,7 +22,8 @@ from tests.support.rows import measurement
 from tests.support.views import configured
 from workflow import archive
 from workflow.measure import all_pairs, resources
-from workflow.views import all_pairs_figure, catalogue
+from workflow.views import catalogue
+from workflow.views.extensions import all_pairs_figure
 
 SAMPLE = "workflow/samples/sample3.txt"  # has sinks and vertices that are not reached
 GRAPHS = {"town": graphs.grid(16), "sample": io.read_graph(ROOT / SAMPLE)}

@@ -25,8 +25,10 @@ from tests.support.rows import CONFIG, SIZES, measurement, rows_of
 from tests.support.views import configured, draw
 from workflow import archive
 from workflow.measure import many_sources, measure, resources
+from workflow.publish import readme
 from workflow.store import benchmarks
-from workflow.views import catalogue, compare, many_sources_table, readme
+from workflow.views import catalogue, compare
+from workflow.views.extensions import many_sources_table
 from workflow.views.render import CROSS
 
 OPTIONS = {"repeats": 2, "rows_checked": 5, "budget_s": 1e6}

@@ -26,8 +26,9 @@ from workflow.measure import measure, sweeps
 from workflow.measure.provenance import Setting
 from workflow.measure.rounds import Protocol
 from workflow.store import columns, measurements
-from workflow.views import catalogue, draw_sweep, plots
-from workflow.views.draw_sweep import DRAW
+from workflow.views import catalogue, plots
+from workflow.views.extensions import draw_sweep
+from workflow.views.extensions.draw_sweep import DRAW
 
 ROOT = Path(__file__).parents[3]
 FILES = ROOT / "tests" / "data"

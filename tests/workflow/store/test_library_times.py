@@ -18,8 +18,8 @@ from kernels.gpu import card
 from kernels.graph import INF, Graph
 from kernels.library.answers import Paths
 from tests.support import graphs
+from workflow.publish import readme
 from workflow.store.benchmarks import LIBRARY_TIMES
-from workflow.views import readme
 
 ARCHIVED = Path(__file__).parents[3] / "results/archive/h200/library_times.csv"
 COMMON = {

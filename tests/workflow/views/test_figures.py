@@ -15,7 +15,9 @@ from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
 from workflow.store import all_pairs, measurements, tables
-from workflow.views import all_pairs_figure, draw_sweep, figure8, figures, growth, plots, series
+from workflow.views import plots, series
+from workflow.views.extensions import all_pairs_figure, draw_sweep, figure8, growth
+from workflow.views.paper import figures
 
 ROOT = Path(__file__).parents[3]
 TIMINGS = ROOT / "tests" / "data" / "timings.csv"

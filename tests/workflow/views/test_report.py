@@ -18,12 +18,14 @@ from matplotlib.image import imread
 from kernels.errors import InputError
 from tests.support import browser
 from tests.support.cells import cells
+from tests.support.claims import CLAIMS
 from tests.support.project import ROOT, SIMULATOR, Project
 from tests.support.rows import STATE, in_batches, record, rows_of
 from tests.support.views import draw
 from workflow.judge import claims
 from workflow.store import measurements, records
-from workflow.views import appendix, batches_table, glance, pages
+from workflow.views import appendix, pages
+from workflow.views.paper import batches_table, glance
 from workflow.views.render import CROSS
 
 ARCHIVE = ROOT / "results/archive/h200"
@@ -33,7 +35,7 @@ MOST_BYTES = 8_000_000
 # The menu, the lists behind it, and a text on each page; a figure is an image, a file of another kind is saved.
 CONTENTS = {
     "1. Claims": {
-        "At a glance": "Of the paper's 12 claims",
+        "At a glance": f"Of the paper's {len(CLAIMS)} claims",
         "At a glance, drawn": "image",
         "Each claim": "Stride is slower than Naive",
     },
@@ -182,7 +184,7 @@ def test_the_first_page_leads_to_results_code_and_run_times(report):
     report.wait(f"document.querySelector('.prose table')?.innerText.includes('{CROSS}')")
     heads = "[...document.querySelectorAll('.prose th')].map(head => head.innerText)"
     assert report.evaluate(heads) == ["No.", "Claim", "The paper's tables", "H200", "H100", "Verdict"]
-    assert report.evaluate("document.querySelectorAll('.prose tbody tr').length") == 12
+    assert report.evaluate("document.querySelectorAll('.prose tbody tr').length") == len(CLAIMS)
     for name, graphs in (("Workflow", 1), ("Statistics", 2)):
         for menu in ("nav", ".prose"):
             home(report)
@@ -305,8 +307,8 @@ def test_a_link_leads_to_its_part_by_the_keyboard(own, page):
     page.open(claims_page)
     page.evaluate("[...document.querySelectorAll('nav a')].at(-1).focus()")
     page.press("Enter")
-    top = "document.querySelector('#part12').getBoundingClientRect().top"
-    page.wait(f"location.hash == '#part12' && {top} >= 0 && {top} < innerHeight")
+    top = f"document.querySelector('#part{len(CLAIMS)}').getBoundingClientRect().top"
+    page.wait(f"location.hash == '#part{len(CLAIMS)}' && {top} >= 0 && {top} < innerHeight")
 
 
 def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
@@ -355,7 +357,7 @@ FLAG, NAIVE = ("bellman_ford/stride_flag", "nyc"), ("bellman_ford/naive", "nyc")
 
 def audited(seconds, batches):
     """Two of the claims, judged on Stride with Flag and Naive on nyc, which took 1 s and so many."""
-    listed = [claim for claim in claims.claims() if claim.id in ("stride_largest", "flag_factor")]
+    listed = [CLAIMS[name] for name in ("stride_largest", "flag_factor")]
     rows = in_batches(rows_of({FLAG: 1.0, NAIVE: seconds}), batches, [{NAIVE[0]: 1.0}, {NAIVE[0]: 1.001}] * 2)
     return claims.audit(claims.select(rows, listed), listed, 0.05)
 
@@ -363,9 +365,13 @@ def audited(seconds, batches):
 def test_claims_at_a_glance():
     """A column a card; the verdict is that of each card with batches enough."""
     few, decided = audited(2.8, "a"), audited(2.8, "abc")
-    number, said = 1, ["No.", "A", "B", "Verdict"]
+    number, said = 1, ["No.", "A", "B", "Verdict"]  # the second row
     assert glance.table({"A": decided, "B": few}).loc[number, said].to_list() == [
-        *("2", f"{CROSS}2.80 on 1 of 6 graphs", f"{CROSS}2.80 on 1 of 6 graphs, too few batches"),
+        *(
+            str(CLAIMS["flag_factor"].number),
+            f"{CROSS}2.80 on 1 of 6 graphs",
+            f"{CROSS}2.80 on 1 of 6 graphs, too few batches",
+        ),
         "as claimed ‡ (1 of 6 decided)",
     ]
     assert glance.table({"A": few, "B": decided}).loc[number, "Verdict"] == "B: as claimed ‡ (1 of 6 decided)"

@@ -61,7 +61,7 @@ ALL_PAIRS_RECORDS = ALL_PAIRS_HERE or ALL_PAIRS_KEPT
 MAPS = {name: path for name, path in all_pairs_files(".parquet").items() if name in COORDINATES}
 
 
-NEW_YORK = "nyc_time"  # as in workflow/views/new_york.py
+NEW_YORK = "nyc_time"  # as in workflow/views/extensions/new_york.py
 
 
 @refused()

@@ -72,10 +72,10 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         ("table", overview(audited)),
         ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
     ]
-    for number, one in enumerate(audited, start=1):
+    for one in audited:
         text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
         blocks += [
-            ("h2", f"{number}. {one.claim.claim}"),
+            ("h2", f"{one.claim.number}. {one.claim.claim}"),
             ("p", f"Section {one.claim.section}: {relation_text(one.claim)}. {one.claim.reading}".strip()),
             ("table", text),
         ]
@@ -110,13 +110,13 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {
-                "Claim": f"{number}. {one.claim.claim}",
+                "Claim": f"{one.claim.number}. {one.claim.claim}",
                 "Section": one.claim.section,
                 "The paper's own tables": f"{outcome(one.paper)} ({by_verdict(one.paper)})",
                 "Ours": by_verdict(one.here),
                 "Verdict": one.counted,
             }
-            for number, one in enumerate(audited, start=1)
+            for one in audited
         ]
     )
 

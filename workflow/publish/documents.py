@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from kernels.errors import InputError
 from workflow.views import render
-from workflow.views.render import digits
+from workflow.views.render import digits, time_text
 
 
 def page_text(page: Path) -> str:
@@ -36,11 +36,6 @@ def narrow(table: pd.DataFrame) -> str:
     table = table.rename(columns=render.markdown_cell).map(render.markdown_cell)
     lines = [list(table.columns), [":--"] * len(table.columns), *table.to_numpy().tolist()]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def time_text(seconds: float) -> str:
-    """Write a time with three digits, in milliseconds below a second."""
-    return f"{digits(1e3 * seconds)} ms" if seconds < 1 else f"{digits(seconds)} s"
 
 
 def ends(values: Sequence) -> str:

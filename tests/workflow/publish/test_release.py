@@ -12,10 +12,9 @@ import yaml
 
 from kernels.errors import InputError
 from tests.support.copies import copy_project
-from workflow import release
-from workflow.views import readme
+from workflow.publish import readme, release
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 FILES = ("pyproject.toml", "CITATION.cff", ".zenodo.json", "codemeta.json", "CHANGELOG.md")
 
 
@@ -122,7 +121,7 @@ def test_either_all_files_or_none_say_that_the_version_is_released():
 def test_the_repository_can_be_released_once_its_version_has_a_date(tmp_path, monkeypatch):
     monkeypatch.chdir(copy_project(tmp_path))
     date_release()
-    command = [sys.executable, "-m", "workflow.release"]
+    command = [sys.executable, "-m", "workflow.publish.release"]
     ran = subprocess.run(command, capture_output=True, text=True)
     assert (ran.returncode, ran.stderr) == (0, "")
     change("README.md", r"^On an NVIDIA", "On the NVIDIA")

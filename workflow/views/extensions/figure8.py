@@ -17,8 +17,9 @@ from matplotlib.lines import Line2D
 
 from workflow.store import measurements
 from workflow.store.tables import Datasets, define, of_family, part
-from workflow.views import plots, render, series, table6
+from workflow.views import plots, render, series
 from workflow.views.context import Context, Drawing
+from workflow.views.extensions import table6
 from workflow.views.plots import Look
 
 ON_CARD, ON_CPU = "GPU programs (cited)", "CPU programs (cited)"

@@ -9,9 +9,9 @@ import pandas as pd
 
 from workflow.judge import claims
 from workflow.judge.claims import outcome
+from workflow.publish.documents import from_template
 from workflow.store.columns import Measurements
 from workflow.store.measurements import marked
-from workflow.views.documents import from_template
 
 READINGS = {"printed digits": None, "±10 %": 0.1, "±25 %": 0.25}  # the `about` of a claim
 
@@ -21,10 +21,10 @@ def text(measured: Mapping[str, Measurements], others: Container[str], tolerance
 
     measured: rows by card. others: the substitutes.
     """
-    listed = [(number, claim) for number, claim in enumerate(claims.claims(), start=1) if claim.valued]
+    listed = [claim for claim in claims.claims() if claim.valued]
     lines = []
     for card, rows in measured.items():
-        for number, claim in listed:
+        for claim in listed:
             read = [replace(claim, about=about) for about in READINGS.values()]
             audited = claims.audit(claims.select(rows, read), read, tolerance)
             found = {
@@ -33,7 +33,7 @@ def text(measured: Mapping[str, Measurements], others: Container[str], tolerance
             if len(found) > 1:
                 found["as a whole"] = [outcome(one.here) for one in audited]
             lines += [
-                {"Card": card, "Claim": str(number), "Graph": name, **dict(zip(READINGS, words, strict=True))}
+                {"Card": card, "Claim": str(claim.number), "Graph": name, **dict(zip(READINGS, words, strict=True))}
                 for name, words in found.items()
                 if len(set(words)) > 1
             ]

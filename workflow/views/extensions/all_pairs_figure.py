@@ -18,8 +18,8 @@ from kernels.io import most_bytes, unpacked
 from workflow.data import download
 from workflow.store import all_pairs, measurements
 from workflow.views import plots
-from workflow.views.all_pairs_table import notes
 from workflow.views.context import Context, Drawing
+from workflow.views.extensions.all_pairs_table import notes
 
 PANEL = 2.3  # height in inches
 UNIT = "arc lengths of the graph's file"  # which for DIMACS' road networks name no unit

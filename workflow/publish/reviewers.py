@@ -10,10 +10,11 @@ import pandas as pd
 from kernels.registry import VARIANTS
 from workflow.judge import claims
 from workflow.measure import plan
+from workflow.publish.documents import from_template
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit
-from workflow.views.documents import from_template
+from workflow.views.paper import audit
+from workflow.views.paper.glance import claim_by_claim
 
 BATCH = "mine"  # the name of a reviewer's batch in the commands
 Job = tuple[str, str]  # problem, dataset
@@ -68,8 +69,8 @@ def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[
     of_claims = [job for job in jobs if job in claimed]
     audited = next(iter(of_cards.values()))
     results = [
-        {"Claim": f"C{number}"} | {card: expected(one, others) for card, one in zip(of_cards, ones, strict=True)}
-        for number, ones in enumerate(zip(*of_cards.values(), strict=True), start=1)
+        {"Claim": f"C{mine.claim.number}"} | {card: expected(one, others) for card, one in by_card.items()}
+        for mine, by_card in zip(audited, claim_by_claim(of_cards), strict=True)
     ]
     return from_template(
         "reviewers",
@@ -94,8 +95,8 @@ def _job_lines(
     lines = []
     for problem, dataset in jobs:
         numbers = [
-            str(number)
-            for number, one in enumerate(audited, start=1)
+            str(one.claim.number)
+            for one in audited
             if VARIANTS[one.claim.left].problem == problem and dataset in one.claim.datasets
         ]
         lines.append(

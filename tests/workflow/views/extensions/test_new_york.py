@@ -12,10 +12,10 @@ from kernels import io
 from kernels.errors import InputError
 from tests.support import graphs
 from tests.support.project import SIMULATOR, Project
-from workflow.views import new_york
-from workflow.views.new_york import A_DEGREE, A_MINUTE, CELL, MEAN, PLACES, STEPS, Grid
+from workflow.views.extensions import new_york
+from workflow.views.extensions.new_york import A_DEGREE, A_MINUTE, CELL, MEAN, PLACES, STEPS, Grid
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 KEPT = ROOT / "results/archive/h200/all_pairs/nyc_time.npz"
 DEGREES = np.array([[-74.0, 40.7], [-74.0, 40.72], [-73.97, 40.7]])  # 2.2 km to the north of the first, 2.5 to the east
 

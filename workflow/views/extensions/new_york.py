@@ -23,7 +23,7 @@ from kernels.graph import Graph
 from kernels.io import atomic
 from workflow.store import all_pairs
 from workflow.views import plots
-from workflow.views.all_pairs_figure import read_coordinates
+from workflow.views.extensions.all_pairs_figure import read_coordinates
 
 DATASET, MEAN = "nyc_time", "mean"
 # A weight of 1 is the time for 0.1 m on the fastest of four classes of roads, on which we assume 100 km/h. On the other

@@ -10,8 +10,7 @@ from workflow.store import measurements, tables
 from workflow.store.measurements import SOURCES
 from workflow.views import long_table, render
 from workflow.views.context import Context
-from workflow.views.documents import time_text
-from workflow.views.render import CROSS, RATIOS, digits, medians_of, or_dash
+from workflow.views.render import CROSS, RATIOS, digits, medians_of, or_dash, time_text
 
 NAME = "table7"
 BASELINES = {"sssp": "bellman_ford/naive", "apsp": "floyd_warshall/naive"}

@@ -10,9 +10,9 @@ from matplotlib.testing.compare import compare_images
 
 from tests.support.pages import blocks
 from tests.support.project import SIMULATOR, Project
-from workflow.views import new_york, travel_times
+from workflow.views.extensions import new_york, travel_times
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 PAGE = ROOT / "docs/travel-times.md"
 SHOWN = "".join(blocks("travel-times.md", "text"))
 

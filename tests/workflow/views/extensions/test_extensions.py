@@ -26,9 +26,10 @@ from workflow.measure.provenance import Setting
 from workflow.measure.rounds import Protocol
 from workflow.store import benchmarks, columns, measurements, paper
 from workflow.store.tables import define, of_family
-from workflow.views import catalogue, figure8, peak_table, plots, render, table6
+from workflow.views import catalogue, plots, render
+from workflow.views.extensions import figure8, peak_table, table6
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 NEAR_FAR = "delta_stepping/near_far"
 SUBSTITUTE = {"substitute": "made_by_hand"}
 TABLE = define("table6", of_family("", DATASETS))

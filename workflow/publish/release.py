@@ -12,9 +12,9 @@ import yaml
 
 from kernels import io
 from kernels.errors import InputError
+from workflow.publish import readme
 from workflow.step import logged
 from workflow.store import measurements
-from workflow.views import readme
 
 ARCHIVES = Path("results/archive")
 SUMS = ARCHIVES / "SHA256SUMS"  # in the form of sha256sum

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
@@ -21,15 +21,20 @@ NOTES = [
 ]
 
 
+def claim_by_claim(audited: AuditedByCard) -> Iterator[dict[str, Audited]]:
+    """Yield, for each claim, its verdicts by card."""
+    for judged in zip(*audited.values(), strict=True):
+        yield dict(zip(audited, judged, strict=True))
+
+
 def table(audited: AuditedByCard) -> pd.DataFrame:
     """Return a row a claim, as text."""
     lines = []
-    for number, judged in enumerate(zip(*audited.values(), strict=True), start=1):
-        by_card = dict(zip(audited, judged, strict=True))
-        first = judged[0]
+    for by_card in claim_by_claim(audited):
+        first = next(iter(by_card.values()))
         lines.append(
             {
-                "No.": str(number),
+                "No.": str(first.claim.number),
                 "Claim": first.claim.claim,
                 "The paper's tables": f"{outcome(first.paper)}: {ratios(first.claim, first.paper)}",
                 **{head: ratios(one.claim, one.here) for head, one in by_card.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,17 +14,23 @@ from kernels.io import atomic
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
-from workflow.store import benchmarks, columns, measurements, revisions
+from workflow.publish import readings_of_about, reviewers
+from workflow.publish.documents import fill, from_template, narrow, page_text
+from workflow.store import all_pairs, benchmarks, columns, measurements, revisions, tables
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import about, audit, render, reviewers, table6
-from workflow.views.documents import fill, from_template, narrow, page_text, time_text
-from workflow.views.glance import AuditedByCard
+from workflow.views import long_table, render
+from workflow.views.extensions import all_pairs_table, launch_overhead, many_sources_table, peak_table, table6
+from workflow.views.paper import audit
+from workflow.views.paper.glance import AuditedByCard, claim_by_claim
+from workflow.views.render import time_text
 
 README = "README.md"
 ROADS = ["nyc", "bay", "col", "fla", "ne", "e"]
 GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
-NEAR_FAR, HIERARCHY, BLOCKED = "delta_stepping/near_far", "hierarchy/sssp", "Floyd-Warshall Blocked"
-COMPARED = "Ours", "Paper's best", "CPU library", "Block per source"  # of Table 6
+NEAR_FAR, HIERARCHY, BLOCKED = "delta_stepping/near_far", "hierarchy/sssp", "floyd_warshall/blocked"
+# Of Table 6 the findings compare ours, the paper's best, the CPU library and one block per source: a variant of each.
+COMPARED = NEAR_FAR, "bellman_ford/stride_flag", "dijkstra/scipy", "edge/sssp"
+FILES = "sources", "peak", "many_sources"  # of an archive
 # Table 6's columns of whole calls, each with the words that precede the names of graphs.
 CALLS = {"call median": "from vertex 0 on", "call any source median": "in the median over several sources on"}
 ORIGINS = {
@@ -57,12 +63,6 @@ COMMON = re.compile(
 EXTENSION = "CUDA graph"  # in the heads of columns that docs/results.md leaves out
 
 
-def by_number(audited: AuditedByCard) -> Iterator[tuple[int, dict[str, Audited]]]:
-    """Yield each claim's number and, by card, its verdicts."""
-    for number, ones in enumerate(zip(*audited.values(), strict=True), start=1):
-        yield number, dict(zip(audited, ones, strict=True))
-
-
 def answer(audited: AuditedByCard) -> str:
     """Say how many claims hold on the first card, and what the verdicts on each card rest on."""
     first, mine = next(iter(audited.items()))
@@ -86,9 +86,9 @@ def answer(audited: AuditedByCard) -> str:
 def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
     """Return the README's table, a row per claim; others: the substitutes."""
     lines, apart = [], {}
-    for number, of_card in by_number(audited):
+    for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
-        line = {"Claim": f"{number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
+        line = {"Claim": f"{first.claim.number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
         for name, one in of_card.items():
             here = claims.disagreeing(one, tolerance)
             apart |= here
@@ -107,9 +107,9 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
 def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], list[str]]:
     """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
     found = defaultdict(list)
-    for number, one in enumerate(audited, start=1):
+    for one in audited:
         if graphs := tuple((name, one.here[name].estimate.batches) for name in one.turned_on):
-            found[graphs].append(str(number))
+            found[graphs].append(str(one.claim.number))
     return found
 
 
@@ -128,13 +128,23 @@ def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
     return [name for name in ROADS if name in set(found["dataset"])]
 
 
-def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
-    """Return the README's findings, from the archive's tables; what was not measured is left out."""
-    rows = measurements.pooled(rows)
-    beside = _beside_ours(_rows(archive, "table6", "status == 'ok'"), rows, tolerance)
-    roads = _rows(archive, "many_sources_table", f"reduced_sources == vertices and dataset in {ROADS}")
+def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
+    """Return the README's findings, from the rows of an archive and its other files.
+
+    What was not measured is left out.
+    """
+    datasets, tolerance = tables.of_config(config), config["audit"]["tolerance"]
+    files = {name: [path] if (path := archive / f"{name}.csv").exists() else [] for name in FILES}
+    rows, many = measurements.pooled(rows), benchmarks.MANY_SOURCES.read(files["many_sources"])
+    table = tables.define(table6.NAME, table6.shown(datasets, rows))
+    lines = table6.compare(table, table.select(rows), measurements.load_sweep("sources", files["sources"]))
+    beside = _beside_ours(_where(lines, "status == 'ok'"), rows, tolerance)
+    roads = _where(many_sources_table.facts(many, rows), f"reduced_sources == vertices and dataset in {ROADS}")
     roads = roads[:: max(len(roads) - 1, 1)]  # the first and the last
     last = roads[-1]["dataset"] if roads else ""
+    launches = launch_overhead.compare(long_table.cells(rows, datasets), rows)
+    peak = peak_table.compare(benchmarks.load_peak(files["peak"]), rows)
+    wholes = [all_pairs.read_record(path) for path in all_pairs.kept(archive, datasets) if path.stem == last]
     one_source = [line for line in beside if line["dataset"] in ROADS]
     calls = library_calls(archive / "library_times.csv")
     others, of_calls = substitutes(rows), substitutes(_library_rows(archive / "library_times.csv"))
@@ -148,19 +158,19 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
         "findings",
         archive=archive.name,
         variants=VARIANTS,
-        launches=_rows(archive, "launch_overhead", "dataset == 'nyc' and bound == 'launch-bound'"),
+        launches=_where(launches, "dataset == 'nyc' and bound == 'launch-bound'"),
         one_source=one_source,
         lost={where: names for where, names in lost.items() if names},
         all_pairs=[line for line in beside if line["dataset"] in GNUTELLA],
-        blocked=_rows(archive, "peak_table", f"what == '{BLOCKED}' and dataset == 'gnutella30' and bits == 32"),
+        blocked=_where(peak, f"what == '{long_table.label(BLOCKED)}' and dataset == 'gnutella30'"),
         new_array=list(new_array.itertuples(name=None)),
         roads=roads,
         preparing=preparing.to_dict("index"),
-        all_pairs_record=_rows(archive, "all_pairs", f"dataset == '{last}'"),
-        prepared=_rows(archive, "table6", f"column == '{HIERARCHY}' and dataset == '{last}' and prepare > 0"),
+        all_pairs_record=all_pairs_table.facts(wholes, "").to_dict("records") if wholes else [],
+        prepared=_where(lines, f"column == '{HIERARCHY}' and dataset == '{last}' and prepare > 0"),
         changed=measured_before(rows, NEAR_FAR),
         tolerance=tolerance,
-        roads_changed={line["dataset"] for line in _rows(archive, "many_sources", f"revision < {ALL_PAIRS_REVISION}")},
+        roads_changed=set(many["dataset"][many["revision"].astype(int) < ALL_PAIRS_REVISION]),
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
         substitutes=others,
@@ -168,19 +178,17 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     )
 
 
-def _rows(archive: Path, table: str, condition: str) -> list[dict]:
-    """Return the rows of an archive's table that meet a condition; none if there is no such table."""
-    path = archive / f"{table}.csv"
-    return pd.read_csv(path).query(condition).to_dict("records") if path.exists() else []
+def _where(table: pd.DataFrame, condition: str) -> list[dict]:
+    return table.query(condition).to_dict("records")
 
 
 def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) -> list[dict]:
     """Return, by dataset, the rows of Table 6 that the findings compare, with what that table leaves out."""
     regions = {name: batches.medians(part) for name, part in table6.regions(rows).items()}
-    directions, lines = verdicts.directions(tolerance), []
+    directions, heads, lines = verdicts.directions(tolerance), table6.heads(), []
     for dataset in dict.fromkeys(row["dataset"] for row in table):
         programs = {row["who"]: row for row in table if row["dataset"] == dataset}
-        ours, best, library, block = (programs.get(who) for who in COMPARED)
+        ours, best, library, block = (programs.get(heads[key]) for key in COMPARED)
         if not (ours and best and library):
             continue
 
@@ -216,7 +224,7 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
     others: the substitutes. undecided: cards whose archive decides nothing.
     """
     listed = []
-    for _, of_card in by_number(audited):
+    for of_card in claim_by_claim(audited):
         first, *_ = of_card.values()
         lines = []
         for dataset in first.here:
@@ -246,8 +254,9 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
 def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
     """Return how many verdicts all cards decide, and a text for each on which they differ."""
     both, apart = 0, []
-    for number, of_card in by_number(audited):
-        for dataset in next(iter(of_card.values())).here:
+    for of_card in claim_by_claim(audited):
+        first = next(iter(of_card.values()))
+        for dataset in first.here:
             found = {name: one.here[dataset] for name, one in of_card.items()}
             if not all(finding.decided for finding in found.values()):
                 continue
@@ -255,7 +264,7 @@ def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
             if len({finding.verdict for finding in found.values()}) > 1:
                 shared = " (the intervals overlap)" if overlap(found.values()) else ""
                 words = ", ".join(f"{name} {finding.verdict}" for name, finding in found.items())
-                apart.append(f"claim {number} on {dataset}{shared}: {words}")
+                apart.append(f"claim {first.claim.number} on {dataset}{shared}: {words}")
     return both, apart
 
 
@@ -269,18 +278,18 @@ def overlap(found: Collection[Finding]) -> bool:
 def readings(audited: Sequence[Audited], tolerance: float) -> str:
     """Return the claims on whose paper tables an exact reading differs from the audit's."""
     lines = []
-    for number, one in enumerate(audited, start=1):
+    for one in audited:
         exactly = replace(one.claim, about=0)
         exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.paper})
         if exact != (here := audit.by_verdict(one.paper)):
-            lines.append({"Claim": str(number), "Read exactly": exact, "Read with tolerance": here})
+            lines.append({"Claim": str(one.claim.number), "Read exactly": exact, "Read with tolerance": here})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 
 
 def results(archive: Path, rows: pd.DataFrame) -> str:
     """Return Tables 1 to 3 of an archive, and what all of its tables share."""
     throttled = rows[rows["throttling"] != ""].groupby(measurements.CELL, sort=False)["throttling"].first()
-    tables = [page_text(path) for number in (1, 2, 3) if (path := archive / f"table{number}.md").exists()]
+    pages = [page_text(path) for number in (1, 2, 3) if (path := archive / f"table{number}.md").exists()]
     return from_template(
         "results",
         archive=archive.name,
@@ -288,7 +297,7 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
         origins=origins(rows),
         throttled=throttled.to_dict(),
         substitutes=substitutes(rows),
-        tables=[(re.match(r"\*\*(.+?)\*\*", text)[1], own_part(text)) for text in tables],
+        tables=[(re.match(r"\*\*(.+?)\*\*", text)[1], own_part(text)) for text in pages],
     )
 
 
@@ -376,12 +385,12 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     return {
         README: {
             "answer": answer(shown),
-            "findings": findings(archive, rows, tolerance),
+            "findings": findings(archive, rows, config),
             "claims": claims_table(shown, others, tolerance),
         },
         "docs/results.md": {
             "claims": by_claim(shown, others, tolerance, undecided),
-            "about": about.text(of_cards, others, tolerance),
+            "about": readings_of_about.text(of_cards, others, tolerance),
             "readings": readings(mine, tolerance),
             "results": results(archive, rows),
             "links": links(archives, list(audited)),

@@ -14,10 +14,10 @@ from workflow.store import measurements, paper, tables
 from workflow.store.tables import Datasets, Table
 from workflow.views import long_table, render
 from workflow.views.context import Context
-from workflow.views.documents import time_text
-from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of
+from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of, time_text
 
-NAME, OURS, LIBRARY = "table6", "Ours", "CPU library"
+NAME = "table6"
+OURS, LIBRARY = tables.DEFINITIONS[NAME]["baseline"], tables.heads(NAME)["dijkstra/scipy"]
 OPTIONAL = ("Ours, prepared",)  # heads that are shown only if they were measured: such variants fit few graphs
 SOURCES = {"sssp": "one source", "apsp": "every source"}
 PEERS = "workflow/paper/peers.csv"

@@ -30,8 +30,9 @@ from tests.support.project import ENVIRONMENT
 from tests.support.rows import SIZES, in_batches, measured, rows_of
 from tests.support.views import draw
 from workflow.judge import claims, verdicts
+from workflow.publish import documents, readings_of_about, readme
 from workflow.store import measurements
-from workflow.views import about, claims_figure, documents, readme
+from workflow.views.paper import claims_figure
 from workflow.views.render import CROSS, digits
 
 ROOT = Path(__file__).parents[3]
@@ -94,14 +95,20 @@ def test_what_was_not_measured_is_left_out_or_said(tmp_path):
     rows = measurements.load([])
     audited = judged(rows)
     said = readme.answer({"card": audited})
-    assert "12 were not measured.\n" in said and "| card | 0 of 38 | - | - | - |" in said
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    verdicts = sum(len(claim.datasets) for claim in CLAIMS.values())
+    assert f"{len(CLAIMS)} were not measured.\n" in said and f"| card | 0 of {verdicts} | - | - | - |" in said
+    text = readme.findings(tmp_path, rows, CONFIG)
     assert text.startswith("Times are medians") and "|" not in text and "substitute" not in text
     table = readme.claims_table({"card": audited}, {}, TOLERANCE)
-    assert "| 9. Tiled is faster than every naive version | as claimed | not measured |" in table
+    assert cells_of(table, headed("tiled_best"))[1:] == ["as claimed", "not measured"]
 
 
 ROADS, GNUTELLA = readme.ROADS, readme.GNUTELLA
+
+
+def headed(claim):
+    """Return how a table names the claim of an id."""
+    return f"{CLAIMS[claim].number}. {CLAIMS[claim].claim}"
 
 
 def cells_of(text, first):
@@ -132,9 +139,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
         prepare_card_s=0.0,
         customize_s=0.0,
     )
-    for name in ("table6", "launch_overhead", "peak_table"):
-        draw(name, rows, tmp_path, source="s", files={"sources": [], "peak": []})
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
 
     assert cells_of(text, "Naive") == ["Naive", "528,691", "6.50 s", "1.50 s", "3"]
     said = "Launching and waiting (the difference of the two columns) take at least 77 % of each time in the column"
@@ -166,8 +171,7 @@ def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
         cells[variant, "gnutella04"] = [1.0]
     rows = in_batches(measured(tmp_path, {cell: (seconds, {}) for cell, seconds in cells.items()}))
     rows.loc[rows["variant"].isin(("scipy", "tiled_shared")), "batch"] += "Z"
-    draw("table6", rows, tmp_path, files={"sources": []})
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     said = "are faster than `near_far`,\nor slower by less than 5 %:\nfrom vertex 0 on nyc ("
     assert f"On 16 CPU cores, some programs of other authors (*cited programs*) {said}" in text
     assert cells_of(text, "nyc")[-1] == "Wasp, 3.81 ms" and cells_of(text, "bay")[-1] == "Wasp, 3.84 ms"
@@ -188,13 +192,12 @@ def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
         lines.append(many_sources.row("reduced", repeat, name, **line))
     pd.DataFrame(lines).assign(revision=ALL_PAIRS_REVISION).to_csv(tmp_path / "many_sources.csv", index=False)
     rows = measurements.load([])
-    draw("many_sources_table", rows, tmp_path, files={"many_sources": [tmp_path / "many_sources.csv"]})
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     assert cells_of(text, "nyc") == ["nyc", "150 ms (n = 2)", "1.50 s", "2.00 ms"]
     assert cells_of(text, "e ") == ["e", "20.0 s (n = 1)", "1.50 s", "2.00 ms"] and "| bay" not in text
     assert "before the last change" not in text
     pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
-    assert "before the last change of these kernels." in readme.findings(tmp_path, rows, TOLERANCE)
+    assert "before the last change of these kernels." in readme.findings(tmp_path, rows, CONFIG)
 
 
 def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those_of_library_times(tmp_path):
@@ -202,14 +205,12 @@ def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those
     pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
     cells = {cell: ([0.1], {}) for cell in ((NEAR_FAR, "nyc"), ("bellman_ford/stride_flag", "nyc"))}
     rows = measured(tmp_path, cells | {("dijkstra/scipy", "nyc"): ([1.0], {})})
-    draw("many_sources_table", rows, tmp_path, files={"many_sources": [tmp_path / "many_sources.csv"]})
-    draw("table6", rows, tmp_path, files={"sources": []})
     calls = pd.read_csv(ARCHIVES[0] / "library_times.csv")
     calls = calls[~((calls["dataset"] == "e") & (calls["what"] == readme.PREPARING))]
     for what, seconds in ((readme.NEW_ARRAY, 0.2), (readme.SCIPY, 0.5), (readme.PREPARING, 0.25)):
         calls.loc[(calls["what"] == what) & (calls["dataset"] == "nyc"), "seconds"] = seconds
     calls.to_csv(tmp_path / "library_times.csv", index=False)
-    text = readme.findings(tmp_path, rows, TOLERANCE)
+    text = readme.findings(tmp_path, rows, CONFIG)
     assert f"it is {CROSS}2.50 as fast on nyc (200 ms, SciPy 500 ms) and " in text
     row = next(line for line in text.splitlines() if line.startswith("| nyc") and "(n = 1)" in line)
     assert "| 250 ms (n = 5) |" in row
@@ -242,7 +243,8 @@ def test_what_the_verdicts_rest_on_is_counted():
 def test_where_the_papers_program_differs_the_table_says_so(generated):
     """On gnutella04 our Super Naive Shared is faster than Super Naive, and the paper's program has no direction."""
     table = generated["README.md"]["claims"]
-    assert [line[:4] for line in table.splitlines() if " § |" in line] == ["| 7.", "| 8."]
+    numbers = [CLAIMS[name].number for name in ("super_naive_best", "super_naive_shared")]
+    assert [line.split(".")[0] for line in table.splitlines() if " § |" in line] == [f"| {n}" for n in numbers]
     said = "On gnutella04 the program's ratio lies within 5 % of 1 and outside our implementation's 95 % interval.\n"
     assert said in table
 
@@ -251,13 +253,11 @@ def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generate
     text = generated["docs/results.md"]["readings"]
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if re.match(r"\| \d", line)]
     exactly, audited = ({row[0]: row[column] for row in rows} for column in (1, 2))
-    tiled = "10. Tiled is about 4 to 6 times faster than Naive"
-    assert exactly["10"] == "more: gnutella04; less: gnutella25, gnutella30" and audited["10"] == "as claimed: all 3"
-    large = "2. On large graphs Stride is faster than Naive"
-    assert exactly["2"] == "opposite: fla; as claimed: ne, e" and audited["2"] == "no difference: all 3"
-    assert list(exactly) == ["1", "2", "3", "5", "10", "11"]
-    assert cells_of(generated["README.md"]["claims"], tiled)[1] == "as claimed"
-    assert cells_of(generated["README.md"]["claims"], large)[1] == "not as claimed"
+    tiled, large = (str(CLAIMS[name].number) for name in ("tiled_factor", "stride_large"))
+    assert exactly[tiled] == "more: gnutella04; less: gnutella25, gnutella30" and audited[tiled] == "as claimed: all 3"
+    assert exactly[large] == "opposite: fla; as claimed: ne, e" and audited[large] == "no difference: all 3"
+    assert cells_of(generated["README.md"]["claims"], headed("tiled_factor"))[1] == "as claimed"
+    assert cells_of(generated["README.md"]["claims"], headed("stride_large"))[1] == "not as claimed"
     for archive in ARCHIVES:
         table = re.sub(" +", " ", (archive / "claims.md").read_text())
         assert all(
@@ -270,14 +270,17 @@ def test_verdicts_that_depend_on_the_reading_of_about_stand_side_by_side():
     """Tiled with Shared Memory is 2.3 times faster than Tiled: in 1.5 to 2.5, above 1.8 to 2.2."""
     times = {("floyd_warshall/tiled", "gnutella25"): 2.3, ("floyd_warshall/tiled_shared", "gnutella25"): 1.0}
     some, nothing = (in_batches(rows_of(cells)).assign(throttling="") for cells in (times, {}))
-    text = about.text({"A": some, "B": nothing}, ["gnutella25"], TOLERANCE)
-    assert [cells_of(text, start) for start in ("Card", "A | 11 | gnutella25", "A | 11 | as a whole")] == [
+    text = readings_of_about.text({"A": some, "B": nothing}, ["gnutella25"], TOLERANCE)
+    number = str(CLAIMS["tiled_shared_over_tiled"].number)
+    assert [
+        cells_of(text, start) for start in ("Card", f"A | {number} | gnutella25", f"A | {number} | as a whole")
+    ] == [
         ["Card", "Claim", "Graph", "printed digits", "±10 %", "±25 %"],
-        ["A", "11", "gnutella25 †", "as claimed", "more", "as claimed"],
-        ["A", "11", "as a whole", "as claimed", "not as claimed", "as claimed"],
+        ["A", number, "gnutella25 †", "as claimed", "more", "as claimed"],
+        ["A", number, "as a whole", "as claimed", "not as claimed", "as claimed"],
     ]
     assert "| B |" not in text and len(text.splitlines()) == 3 + 1 + 4
-    assert "No verdict" in about.text({"B": nothing}, [], TOLERANCE)
+    assert "No verdict" in readings_of_about.text({"B": nothing}, [], TOLERANCE)
 
 
 def test_two_cards_stand_side_by_side():
@@ -286,14 +289,14 @@ def test_two_cards_stand_side_by_side():
     nothing = judged(in_batches(rows_of({})))
 
     def verdicts_on(**cards):
-        return cells_of(readme.claims_table(cards, {}, TOLERANCE), "5. ")[2:]
+        return cells_of(readme.claims_table(cards, {}, TOLERANCE), headed("flag_factor"))[2:]
 
     less = "not as claimed ‡ (1 of 6 decided)"
     assert verdicts_on(A=one, B=other) == verdicts_on(A=one, B=one) == [less, less]
     assert verdicts_on(A=one, B=nothing) == [less, "not measured"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
     assert "1 verdicts are decided on both A and B. 0 of these are equal, 1 differs:" in text
-    assert "- claim 5 on nyc: A less, B more" in text
+    assert f"- claim {CLAIMS['flag_factor'].number} on nyc: A less, B more" in text
     assert f"| nyc | {CROSS}2.19: less | {CROSS}1.07 [1.05, 1.08] | {CROSS}2.00 [2.00, 2.00], 3 batches<br>" in text
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
     assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
@@ -302,7 +305,7 @@ def test_two_cards_stand_side_by_side():
 def test_a_mixed_verdict_says_on_how_many_graphs_the_claim_holds():
     times = {(f"bellman_ford/{name}", at): 1.0 for name in ("stride", "naive") for at in ("nyc", "bay")}
     rows = in_batches(rows_of(times | {("bellman_ford/stride", "nyc"): 2.0}))
-    row = cells_of(readme.claims_table({"A": judged(rows)}, {}, TOLERANCE), "1. ")
+    row = cells_of(readme.claims_table({"A": judged(rows)}, {}, TOLERANCE), headed("stride_small"))
     assert row[1:] == ["mixed: 1 of 3 as claimed", "mixed ‡ (2 of 3 decided): 1 of 2 as claimed"]
 
 
@@ -311,7 +314,8 @@ def test_marks_on_claims_name_the_graphs_that_they_come_from():
     times |= {("bellman_ford/stride", "nyc"): 2.0}
     few, many = (judged(in_batches(rows_of(times), "abcd"[:count])) for count in (3, 4))
     text = readme.claims_table({"A": few, "B": many}, {}, TOLERANCE)
-    marks = "could be undecided or different.\n  On A: claims 1, 4 and 5 (nyc, 3 batches).\n* "
+    one, two, three = (CLAIMS[name].number for name in ("stride_small", "flag_best", "flag_factor"))
+    marks = f"could be undecided or different.\n  On A: claims {one}, {two} and {three} (nyc, 3 batches).\n* "
     assert marks in text and "On B" not in text
     assert "‡" not in readme.claims_table({"B": many}, {}, TOLERANCE)
 
@@ -327,8 +331,9 @@ def test_where_cards_differ_it_is_said_whether_their_intervals_overlap():
         (line,) = readme.compared(cards)[1]
         return line
 
-    assert line(1.04, 1.0) == "claim 1 on nyc (the intervals overlap): A as claimed, B no difference"
-    assert line(1.1, 1.0) == "claim 1 on nyc: A as claimed, B no difference"
+    on_nyc = f"claim {CLAIMS['stride_small'].number} on nyc"
+    assert line(1.04, 1.0) == f"{on_nyc} (the intervals overlap): A as claimed, B no difference"
+    assert line(1.1, 1.0) == f"{on_nyc}: A as claimed, B no difference"
 
 
 def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):

@@ -20,8 +20,8 @@ from matplotlib.patches import Rectangle
 from workflow.judge import claims, verdicts
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
-from workflow.views import audit
 from workflow.views.context import Context, Drawing
+from workflow.views.paper import audit
 from workflow.views.render import CROSS
 
 STEM = "claims"
@@ -69,7 +69,7 @@ def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -
     for column, dataset in enumerate(datasets):
         axes.text(column + 0.5, -0.15, marked(dataset, others), ha="center", va="bottom", fontsize=7.5)
     for row, one in enumerate(audited):
-        claim = textwrap.fill(f"{row + 1}. {one.claim.claim}", 46, subsequent_indent="    ")
+        claim = textwrap.fill(f"{one.claim.number}. {one.claim.claim}", 46, subsequent_indent="    ")
         axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
         for dataset, here in one.here.items():
             ratio = audit.short(here) if here.verdict == verdicts.FEW else ""

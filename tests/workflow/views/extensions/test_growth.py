@@ -19,7 +19,8 @@ from tests.support.rows import ROOT, SUBSTITUTE, in_batches, rows_of
 from tests.support.views import draw
 from workflow import configuration
 from workflow.store import measurements, tables
-from workflow.views import growth, launch_overhead, long_table, plots, series
+from workflow.views import long_table, plots, series
+from workflow.views.extensions import growth, launch_overhead
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
 DATASETS = {"sssp": ROADS, "apsp": GNUTELLAS}

@@ -18,13 +18,14 @@ from workflow.judge import claims
 from workflow.judge.claims import Finding
 from workflow.judge.verdicts import Estimate
 from workflow.measure import plan
+from workflow.publish import documents, readme, reviewers
 from workflow.store import measurements
 from workflow.store.tables import define
-from workflow.views import audit, documents, readme, reviewers, summary
-from workflow.views import paper_tables as tables
+from workflow.views.paper import audit, summary
+from workflow.views.paper import paper_tables as tables
 from workflow.views.render import CROSS
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 SOURCE = "From the test."
 
 
@@ -256,15 +257,15 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     for dataset, (command, *_, numbers) in jobs.items():
         problem = Path(command.strip("`").split()[-1]).parts[3]
         assert dataset in Path(command).parts and (problem, dataset) in plan.jobs(config)
-        found = [str(n) for n, claim in enumerate(CLAIMS.values(), start=1) if dataset in claim.datasets]
+        found = [str(claim.number) for claim in CLAIMS.values() if dataset in claim.datasets]
         assert numbers == ", ".join(found)
     # The last of six runs of at most 3 s begins five minutes after the first. Of the job's variants the archive has
     # three; the others may be personal.
     assert jobs["nyc"][1:3] == ["6 without 1 of 3 variants", "6 without 2 of 3 variants"]
     assert jobs["e"][1:3] == ["not recorded", "not recorded"]
-    expected, on_b = lines["C5"]
+    expected, on_b = lines[f"C{CLAIMS['flag_factor'].number}"]
     assert expected == on_b and expected.endswith("<br>e: not measured")
     low, high = map(float, re.search(rf"nyc: {CROSS}([\d.]+) to ([\d.]+)<br>", expected).groups())
-    found = audited[4].here["nyc"].estimate
+    found = next(one for one in audited if one.claim.id == "flag_factor").here["nyc"].estimate
     assert (low, high) == (pytest.approx(found.next_low, rel=5e-3), pytest.approx(found.next_high, rel=5e-3))
     assert low < found.low < found.high < high
