@@ -8,7 +8,7 @@ import pytest
 from kernels.registry import VARIANTS
 from tests.support.project import CPU, DATASETS, ENVIRONMENT, NYC_JOB, ROOT, Project
 from tests.support.sbatch import OWN, sbatch_calls
-from workflow.measure import resources
+from workflow.plan import allocation
 
 JOB = "job_wildcards_one_sssp_nyc"
 
@@ -153,4 +153,4 @@ def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, rule, ou
         f" output: {output} (update), b\n log: {path} (check it"
     )
     expected = [f"{output}: Slurm job 4711 {advice}"] if advice else []
-    assert resources.advice(f"{log}\n{log}") == 2 * expected
+    assert allocation.advice(f"{log}\n{log}") == 2 * expected

@@ -14,7 +14,7 @@ from kernels.graph import Graph
 from kernels.io import writable
 from kernels.registry import find
 from workflow.measure import measure
-from workflow.measure.plan import Cell
+from workflow.plan.experiments import Cell
 from workflow.store import records, revisions
 from workflow.store.measurements import schema
 

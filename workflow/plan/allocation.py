@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kernels.errors import InputError
 from kernels.registry import find
-from workflow.measure import plan
+from workflow.plan import conditions
 
 # The limits suffice for the paper's card; for a slower one raise them by --set-resources measure:runtime=MINUTES or
 # measure:mem_mb=MEGABYTES.
@@ -40,7 +40,7 @@ FAILED = re.compile(
 
 def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:
     """Return the minutes that a cell may take: its budget, one run that exceeds it, and BASE_S."""
-    protocol, cell = plan.protocol_of(config, algorithm, variant), find(algorithm, variant)
+    protocol, cell = conditions.protocol_of(config, algorithm, variant), find(algorithm, variant)
     n, m = _size(config, dataset)
     work = n * (n + m) if cell.problem == "sssp" else n**3
     run = SECONDS.get(cell.key, SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
@@ -81,7 +81,7 @@ def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
     """
     partition = os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
     model = (on_gpu and os.environ.get("GPU_MODEL")) or None
-    found = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_extra": None, "slurm_partition": partition}
+    found = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
     # Without Slurm `gpu` stays 1: it keeps two timed runs from sharing the card.
     if not (on_gpu and on_slurm):
         return found
