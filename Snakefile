@@ -29,11 +29,8 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
-configfile: "config.yaml"
-
-
 # The image that `--sdm apptainer` uses; container/apptainer.def makes it.
-container: "container/cuda-shortest-paths.sif"
+container: f"{workflow.current_basedir}/container/cuda-shortest-paths.sif"
 
 
 report: "workflow/report/workflow.rst"

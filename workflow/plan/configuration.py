@@ -19,6 +19,7 @@ from workflow.data.download import check_sources, raw_name
 from workflow.plan import conditions, experiments, result_paths
 
 ROOT = result_paths.ROOT
+DEFAULTS = ROOT / "config.yaml"
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, if installed: ten times as fast
 MOST_LEVELS = 50  # of lists and mappings in each other
@@ -31,6 +32,16 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
     }
 )
 _VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(yaml.load(SCHEMA.read_bytes(), _LOADER))
+
+
+def complete(config: dict) -> None:
+    """Add the project's config.yaml to the given keys, which replace the same keys of the file."""
+    from snakemake.utils import update_config  # takes a second, which only Snakemake has spent already
+
+    given = dict(config)
+    config.clear()
+    config |= yaml.load(DEFAULTS.read_bytes(), _LOADER)
+    update_config(config, given)
 
 
 def check(config: dict) -> None:
@@ -182,8 +193,8 @@ def _check_archive(config: dict) -> None:
 
 
 def check_arguments(words: Iterable[str]) -> None:
-    """Check what Snakemake reads before the Snakefile: config.yaml, and the files and values among its arguments."""
-    for word in ("config.yaml", *words):
+    """Check config.yaml, and what Snakemake reads before the Snakefile: the files and values among its arguments."""
+    for word in (str(DEFAULTS), *words):
         name, equals, value = word.partition("=")  # --configfile=FILE, or KEY=VALUE after --config
         path = Path(value if equals else name)
         if path.suffix in (".yaml", ".yml", ".json"):

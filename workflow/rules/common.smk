@@ -31,8 +31,9 @@ def untracked(value):
 
 with refused():
     driver.check_settings()
-    for file in workflow.configfiles:
+    for file in (*workflow.configfiles, *workflow.overwrite_configfiles):
         configuration.check_keys(file)
+    configuration.complete(config)
     configuration.check(config)
     gpus = workflow.global_resources.get("gpu")
     plan = Plan(
