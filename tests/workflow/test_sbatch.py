@@ -108,7 +108,7 @@ def test_a_dry_run_shows_what_each_job_asks_for(tmp_path, site, gpu):
 def test_a_job_asks_for_the_time_of_all_its_cells(calls):
     job, cell = (calls[name] for name in (JOB, "measure_wildcards_cells_bellman_ford_naive_sample1"))
     minutes = [int(words[words.index("-t") + 1]) for words in (job, cell)]
-    assert minutes[0] == 2 * minutes[1] > 0  # of naive and stride_flag
+    assert minutes[0] > minutes[1] > 0
     assert "--cpus-per-task=1" in job  # as --cores has it
 
 

@@ -194,7 +194,7 @@ def _check_archive(config: dict) -> None:
 
 def check_arguments(words: Iterable[str]) -> None:
     """Check config.yaml, and what Snakemake reads before the Snakefile: the files and values among its arguments."""
-    for word in (str(DEFAULTS), *words):
+    for word in (result_paths.of_project("config.yaml"), *words):
         name, equals, value = word.partition("=")  # --configfile=FILE, or KEY=VALUE after --config
         path = Path(value if equals else name)
         if path.suffix in (".yaml", ".yml", ".json"):

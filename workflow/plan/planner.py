@@ -409,29 +409,32 @@ class Plan:
 
         return {name: requested(name) for name in self.on_card}
 
+    def _minutes(self, *wanted: Cell) -> int:
+        return allocation.runtime_min(self.config, self.archives, wanted)
+
     def cell_memory(self, wildcards) -> int:
         return allocation.memory_mb(self.config, *self.cell_of(wildcards))
 
     def cell_minutes(self, wildcards) -> int:
-        return allocation.runtime_min(self.config, *self.cell_of(wildcards))
+        return self._minutes(self.cell_of(wildcards))
 
     def job_memory(self, wildcards) -> int:
         return max(allocation.memory_mb(self.config, *cell) for cell in self.job_cells(wildcards))
 
     def job_minutes(self, wildcards) -> int:
-        return sum(allocation.runtime_min(self.config, *cell) for cell in self.job_cells(wildcards))
+        return self._minutes(*self.job_cells(wildcards))
 
     def sweep_memory(self, wildcards) -> int:
         return allocation.memory_mb(self.config, *self.swept(wildcards.sweep))
 
     def sweep_minutes(self, wildcards) -> int:
-        return 10 * allocation.runtime_min(self.config, *self.swept(wildcards.sweep))
+        return 10 * self._minutes(self.swept(wildcards.sweep))
 
     def sources_memory(self, wildcards) -> int:
         return allocation.memory_mb(self.config, *SEARCH, wildcards.dataset)
 
     def sources_minutes(self, wildcards) -> int:
-        return 2 * allocation.runtime_min(self.config, *SEARCH, wildcards.dataset)
+        return 2 * self._minutes(Cell(*SEARCH, wildcards.dataset))
 
     def all_pairs_memory(self, wildcards) -> int:
         return allocation.all_pairs_mb(self.config, wildcards.dataset)

@@ -1,14 +1,19 @@
 """What rules take, without Snakemake."""
 
 import re
+from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
 from kernels.errors import InputError
 from tests.support.published import CONFIG
-from workflow.plan import experiments
+from workflow.plan import allocation, experiments
 from workflow.plan.planner import Plan
+from workflow.store import measurements
+
+ROOT = Path(__file__).parents[3]
 
 
 def planned(*, simulating=False, protocol=None, **options):
@@ -74,3 +79,33 @@ def test_of_several_batches_the_first_goes_first():
     priority = planned(protocol={"batch": "one", "batches": 3}).job_priority
     of = [priority(SimpleNamespace(batch=name)) for name in ("one", "one-2", "one-3")]
     assert of == sorted(of, reverse=True) and len(set(of)) == 3
+
+
+ARCHIVES = {"h200": "results/archive/h200", "h100": "results/archive/h100-80gb-hbm3"}
+
+
+@pytest.mark.parametrize("model", ARCHIVES)
+@pytest.mark.parametrize("named", [True, False])
+def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, named, monkeypatch):
+    """The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less."""
+    monkeypatch.setenv("GPU_MODEL", model if named else "")
+    rows = measurements.load([ROOT / ARCHIVES[model] / "timings.csv"])
+    rows = rows[(rows["batch"] != "") & rows["dataset"].isin(list(CONFIG["datasets"]))]
+    started = pd.to_datetime(rows["started"], utc=True)
+    rows = rows.assign(start=started, end=started + pd.to_timedelta(rows["seconds"].fillna(0), unit="s"))
+    cells = rows.groupby(["problem", "dataset"])["variant"].nunique()
+    for (problem, dataset, _), of_job in rows.groupby(["problem", "dataset", "batch"]):
+        took = allocation.START_S + (of_job["end"].max() - of_job["start"].min()).total_seconds()
+        measured = {experiments.Cell(*cell) for cell in zip(*(of_job[key] for key in measurements.CELL), strict=True)}
+        requested = 60 * allocation.runtime_min(CONFIG, [str(ROOT / ARCHIVES[model])], measured)
+        assert requested >= 2 * took
+        assert requested <= 6 * took or len(measured) < cells[problem, dataset] / 2
+
+
+def test_a_card_that_no_archive_has_gets_more_time(monkeypatch):
+    def minutes(model):
+        monkeypatch.setenv("GPU_MODEL", model)
+        job = SimpleNamespace(problem="sssp", dataset="nyc")
+        return planned().job_minutes(job)
+
+    assert minutes("h200") < minutes("") == minutes("v100")
