@@ -29,50 +29,35 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
-configfile: "config.yaml"
-
-
 # The image that `--sdm apptainer` uses; container/apptainer.def makes it.
-container: "container/cuda-shortest-paths.sif"
+container: f"{workflow.current_basedir}/container/cuda-shortest-paths.sif"
 
 
 report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/inputs/data.smk"
-include: "workflow/rules/inputs/measure.smk"
-include: "workflow/rules/inputs/views.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/measure.smk"
 include: "workflow/rules/views.smk"
+include: "workflow/rules/extensions.smk"
 include: "workflow/rules/release.smk"
 
 
 rule all:
     default_target: True
     input:
-        [catalogue.BY_NAME[name].outputs for name in (*plan.PAPER_TABLES, *catalogue.PAPER_FIGURES)],
+        [catalogue.BY_NAME[name].outputs for name in (*experiments.PAPER_TABLES, *catalogue.PAPER_FIGURES)],
         [catalogue.BY_NAME[name].outputs for name in ("audit", "claims_figure", "summary", "batches_table", "appendix")],
-        "results/simulated.md" if SIMULATING else ["results/timings.csv", "results/provenance.json"],
+        "results/simulated.md" if plan.simulating else ["results/timings.csv", "results/provenance.json"],
         # Without a GPU, these are drawn from the archive. With a GPU, they would need more measurements.
-        [catalogue.BY_NAME[name].outputs for name in ("table6", "figure8", "growth")] if SIMULATING else [],
-
-
-rule extensions:
-    input:
-        [catalogue.BY_NAME[name].outputs for name in ("table6", "table7", "figure8", "launch_overhead")],
-        [catalogue.BY_NAME[name].outputs for name in ("growth", "peak_table")],
-        [catalogue.BY_NAME[f"draw_{sweep}"].outputs for sweep in SWEPT],
-        rules.many_sources_table.output if MANY_SOURCES else [],
-        rules.all_pairs_table.output if ALL_PAIRS_RECORDS else [],
-        measured(GENERATED_CELLS),
+        [catalogue.BY_NAME[name].outputs for name in ("table6", "figure8", "growth")] if plan.simulating else [],
 
 
 # Refuses any other word, with a message that names the nearest target.
 rule unknown_target:
     input:
-        refuse_target,
+        refused()(refuse_target),
     output:
         r"{word,[\w-]+}",
 
@@ -82,10 +67,10 @@ if clash := [dataset for dataset in config["datasets"] if workflow.is_rule(datas
     with refused():
         raise InputError(f"config: dataset {', '.join(clash)} has the name of a rule or target: rename it")
 
-for target, wanted in plan.targets(config).items():
+for target, wanted in experiments.targets(config).items():
 
     rule:
         name:
             target
         input:
-            target_files(target, wanted),
+            refused()(plan.target_files(target, wanted)),

@@ -12,8 +12,8 @@ from kernels import generate
 from kernels.errors import InputError
 from kernels.graph import Graph
 from kernels.io import read_text, sha256
-from workflow import configuration
 from workflow.data import convert, pack
+from workflow.plan import configuration
 
 CONFIG = Path(__file__).parents[2] / "config.yaml"
 

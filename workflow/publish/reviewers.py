@@ -9,7 +9,7 @@ import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.judge import claims
-from workflow.measure import plan
+from workflow.plan import experiments
 from workflow.publish.documents import from_template
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
@@ -21,7 +21,7 @@ Job = tuple[str, str]  # problem, dataset
 JOB = ["problem", "dataset"]
 
 
-def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[plan.Cell]) -> pd.Series:
+def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[experiments.Cell]) -> pd.Series:
     """Return, by job, the median minutes over the batches that measured most of what claims compare.
 
     From the first start to the last end, checks included.
@@ -60,7 +60,7 @@ def expected(one: claims.Audited, others: Container[str]) -> str:
 def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[claims.Audited]], config: dict) -> str:
     """Return the jobs with their times, then the claims with what one batch should give; measured: rows by card."""
     first, rows = next(iter(measured.items()))
-    compared, jobs = plan.claimed_cells(config), plan.jobs(config)
+    compared, jobs = experiments.claimed_cells(config), experiments.jobs(config)
     archived = set(measurements.variants(rows))  # others are not published yet, or personal
     jobs = {job: [cell for cell in cells if cell.key in archived] for job, cells in jobs.items()}
     limit, others = config["protocol"]["timeout_s"], substitutes(rows)
@@ -110,16 +110,18 @@ def _job_lines(
     return pd.DataFrame(lines)
 
 
-def _once(rows: pd.DataFrame, config: dict, jobs: Mapping[Job, Sequence[plan.Cell]]) -> dict:
+def _once(rows: pd.DataFrame, config: dict, jobs: Mapping[Job, Sequence[experiments.Cell]]) -> dict:
     """Return the names and minutes of the cells that `make` runs once, in no batch."""
     of_jobs = {cell for cells in jobs.values() for cell in cells}
-    alone = ["/".join(cell) for cell in plan.table_cells(config, *plan.PAPER_TABLES) if cell not in of_jobs]
+    alone = [
+        "/".join(cell) for cell in experiments.table_cells(config, *experiments.PAPER_TABLES) if cell not in of_jobs
+    ]
     keys = measurements.cells(rows)
     once = keys.isin(alone) & (rows["batch"] == "")
     return {"names": list(keys[once].unique()), "minutes": math.ceil(rows["seconds"][once].sum() / 60)}
 
 
-def _minutes(rows: pd.DataFrame, took: pd.Series, jobs: Mapping[Job, Sequence[plan.Cell]]) -> dict[Job, str]:
+def _minutes(rows: pd.DataFrame, took: pd.Series, jobs: Mapping[Job, Sequence[experiments.Cell]]) -> dict[Job, str]:
     """Return each job's minutes, and how many of its variants no batch has measured yet."""
     measured = set(measurements.cells(rows[rows["batch"] != ""]))
     found = dict.fromkeys(jobs, "not recorded")

@@ -1,15 +1,14 @@
-# Load and validate the configuration.
+# Load and validate the configuration, and make the plan that all rules ask for inputs and resources.
 import sys
 from contextlib import contextmanager
+from difflib import get_close_matches
 
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
-from kernels.registry import ALL_PAIRS_REVISION, find
-from workflow import configuration, step
-from workflow.measure import paths, plan, resources
-from workflow.measure.resources import requested
-from workflow.store import measurements, revisions, tables
-from workflow.views.context import MEASURED_HERE
+from workflow.plan import allocation, conditions, configuration, experiments
+from workflow.plan.planner import SEARCH, SWEPT, Plan
+from workflow.plan.view_inputs import ViewInputs
+from workflow.views import catalogue
 
 
 @contextmanager
@@ -25,70 +24,59 @@ def refused():
         sys.exit(1)
 
 
-with refused():
-    driver.check_settings()
-    for file in workflow.configfiles:
-        configuration.check_keys(file)
-    configuration.check(config)
-
-configuration.prepare_environment(config)
-SIMULATING = plan.simulating(config)
-
-JOBS = plan.jobs(config)
-BATCHES = paths.batches(config)
-NEW_BATCHES = paths.batches(config, new=True)
-NAMED_CELLS = plan.named_cells(config)
-NAMED = list(dict.fromkeys(cell.dataset for cell in NAMED_CELLS))
-ARCHIVES = measurements.archives(config)
-ARCHIVE = ARCHIVES[0]
-
-
 def untracked(value):
     """Return a parameter whose changes make nothing due: Snakemake ignores parameter functions that take `output`."""
     return lambda wildcards, output: value
 
 
-# The profile for Slurm always sets an account. With this profile, messages show what a job requests, also in a dry run.
-ON_SLURM = "slurm_account" in (workflow.resource_settings.default_resources or {})
+with refused():
+    driver.check_settings()
+    for file in (*workflow.configfiles, *workflow.overwrite_configfiles):
+        configuration.check_keys(file)
+    configuration.complete(config)
+    configuration.check(config)
+    gpus = workflow.global_resources.get("gpu")
+    plan = Plan(
+        config=config,
+        why_simulated=conditions.why_simulated(config),
+        cores=workflow.resource_settings.cores or 1,
+        cards=gpus.value or 1 if gpus else 1,
+        # The profile for Slurm always sets an account. With it, messages show what a job requests, also in a dry run.
+        on_slurm="slurm_account" in (workflow.resource_settings.default_resources or {}),
+    )
+    ON_CARD, OF_CELL = plan.on_card, plan.of_cell()
+
+configuration.prepare_environment(simulating=plan.simulating)
+view_inputs = ViewInputs(plan)
+PROTOCOL = conditions.settings_text(conditions.protocol_of(config))
+EXTENSIONS = conditions.settings_text(config["extensions"])
 
 
-def request(wildcards, resources):
-    return f" [{requested(resources)}]" if ON_SLURM else ""
+def refuse_target(wildcards):
+    """Refuse a word that is not a target, and name the nearest target."""
+    near = get_close_matches(wildcards.word, [rule.name for rule in workflow.rules if not rule.has_wildcards()], 1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    raise InputError(f"unknown target {wildcards.word!r}: {hint}`snakemake --list-target-rules` lists all")
 
 
-def request_or_limit(wildcards, resources):
-    return request(wildcards, resources) or f" (at most {resources['runtime']} minutes)"
+# The parts of the report. Snakemake sorts them alphabetically.
+REPORT = {
+    "claims": "1. Claims",
+    "tables": "2. Tables",
+    "figures": "3. Figures",
+    "batches": "4. Batches and hosts",
+    "measurements": "5. Measurements",
+    "all_pairs": "6. All pairs",
+    "compare": "7. Beside the archive",
+    "extensions": "8. Extensions",
+    "configuration": "9. Configuration",
+}
 
 
-def entry(wildcards):
-    return plan.identity(config["datasets"][wildcards.dataset])
-
-
-def existing(*files):
-    return [path for path in files if Path(path).exists()]
-
-
-def measured(cells, also=()):
-    """Return the files of the jobs that measure these cells, and of cells that are measured alone.
-
-    Without a GPU: the measurements in results/, else the archive's. also: cells whose files are returned if they exist.
-    """
-    if not SIMULATING:
-        return paths.measured(JOBS, BATCHES, cells, also)
-    # Absolute paths, so that Snakemake treats them as existing inputs.
-    return [str(path.resolve()) for path in plan.measured_here()] or existing(f"{ARCHIVE}/timings.csv")
-
-
-def kept(csv):
-    """Return the file in results/ if it exists, else the archive's file if it exists, else nothing."""
-    return existing(f"results/{csv}", f"{ARCHIVE}/{csv}")[:1]
-
-
-ARCHIVED = f"From the archive {config['archive']}, not measured here."
-BESIDE_ARCHIVED = f"From the archive {config['archive']}, except what is marked as measured here."
-
-
-def source(measured=None):
-    """Return the note on the origin of a view's data: results/ if they are or will be there, else the archive."""
-    here = Path("results", measured).exists() if measured else plan.measured_here()
-    return MEASURED_HERE if here or not SIMULATING else ARCHIVED
+def view_output(view):
+    """Return the files that a view makes. Mark the files that the report shows."""
+    shown = {
+        path: dict(category=REPORT[part], labels={"Contents": label}, caption=f"../report/{caption}.rst")
+        for path, (part, label, caption) in view.shown.items()
+    }
+    return [report(path, **shown[path]) if path in shown else path for path in view.outputs]

@@ -18,10 +18,10 @@ rule download:
     log:
         "logs/download/{file}.log",
     wildcard_constraints:
-        file="|".join(map(re.escape, RAW)) or "none",
+        file="|".join(map(re.escape, plan.raw_entries)) or "none",
     params:
-        dataset=lambda wildcards: RAW[wildcards.file][0],
-        entry=lambda wildcards: plan.identity(RAW[wildcards.file][1]),
+        dataset=lambda wildcards: plan.raw_entries[wildcards.file][0],
+        entry=lambda wildcards: conditions.identity(plan.raw_entries[wildcards.file][1]),
     message:
         "Download {wildcards.file}"
     script:
@@ -30,13 +30,13 @@ rule download:
 
 rule convert:
     input:
-        raw_file,
+        refused()(plan.raw_file),
     output:
         "resources/graphs/{dataset}.txt",
     log:
         "logs/convert/{dataset}.log",
     params:
-        entry=entry,
+        entry=plan.entry,
     message:
         "Convert {wildcards.dataset} to the paper's text format"
     script:
@@ -45,13 +45,13 @@ rule convert:
 
 rule pack:
     input:
-        packed_from,
+        refused()(plan.packed_from),
     output:
         "resources/graphs/{dataset}.npz",
     log:
         "logs/pack/{dataset}.log",
     params:
-        entry=entry,
+        entry=plan.entry,
     message:
         "Pack {wildcards.dataset} as CSR arrays"
     script:

@@ -1,8 +1,6 @@
 localrules:
     collect,
     simulate,
-    sources,
-    many_sources,
 
 
 # profiles/default allows one card on this machine. A cluster counts its own cards. With --resources gpu=4, four jobs
@@ -13,7 +11,7 @@ resource_scopes:
 
 onerror:
     for path in log:
-        for line in resources.advice(Path(path).read_text(encoding="utf-8", errors="replace")):
+        for line in allocation.advice(Path(path).read_text(encoding="utf-8", errors="replace")):
             logger.error(line)
 
 
@@ -21,7 +19,7 @@ onerror:
 # make a cell due (ancient). A changed dataset entry, protocol or revision makes the cell due (params).
 rule measure:
     input:
-        cell_graph,
+        refused()(plan.cell_graph),
     output:
         csv=update("results/{folder}/{algorithm}/{variant}/{dataset}.csv"),
         json=update("results/{folder}/{algorithm}/{variant}/{dataset}.json"),
@@ -34,23 +32,17 @@ rule measure:
         algorithm="[^/]+",
         variant="[^/]+",
         dataset="[^/]+",
-    threads: cell_threads
+    threads: plan.cell_threads
     resources:
-        gpu=of_device("gpu"),
-        gpu_model=of_device("gpu_model"),
-        gres=of_device("gres"),
-        slurm_extra=of_device("slurm_extra"),
-        slurm_partition=of_device("slurm_partition"),
-        mem_mb=lambda wildcards: resources.memory_mb(config, *cell_of(wildcards)),
-        runtime=lambda wildcards: resources.runtime_min(config, *cell_of(wildcards)),
+        **OF_CELL,
+        mem_mb=plan.cell_memory,
+        runtime=plan.cell_minutes,
     params:
-        entry=entry,
-        revision=lambda wildcards: cell_of(wildcards).revision,
-        protocol=lambda wildcards: plan.settings_text(
-            plan.protocol_of(config, wildcards.algorithm, wildcards.variant, wildcards.folder == "simulated")
-        ),
-        cores=untracked(kept_cores()),
-        request=request_or_limit,
+        entry=plan.entry,
+        revision=plan.cell_revision,
+        protocol=plan.cell_protocol,
+        cores=untracked(plan.kept_cores),
+        request=plan.request_or_limit,
     message:
         "Measure {wildcards.algorithm}/{wildcards.variant} on {wildcards.dataset}{params.request}"
     script:
@@ -60,7 +52,7 @@ rule measure:
 # Measures all cells that are compared on one graph, in rounds on one card. A rebuilt graph does not make a job due.
 rule job:
     input:
-        job_graph,
+        refused()(plan.job_graph),
     output:
         csv=update("results/batches/{batch}/{problem}/{dataset}/timings.csv"),
         json=update("results/batches/{batch}/{problem}/{dataset}/provenance.json"),
@@ -70,19 +62,19 @@ rule job:
         batch="[^/]+",
         problem="sssp|apsp",
         dataset="[^/]+",
-    priority: job_priority
-    threads: job_threads()
+    priority: plan.job_priority
+    threads: plan.job_threads
     resources:
-        **ON_GPU,
-        mem_mb=lambda wildcards: max(resources.memory_mb(config, *cell) for cell in job_cells(wildcards)),
-        runtime=lambda wildcards: sum(resources.runtime_min(config, *cell) for cell in job_cells(wildcards)),
+        **ON_CARD,
+        mem_mb=plan.job_memory,
+        runtime=plan.job_minutes,
     params:
-        entry=entry,
-        variants=planned_variants,
-        protocol=plan.settings_text(plan.protocol_of(config)),
-        extensions=plan.settings_text(config["extensions"]),
-        cores=untracked(kept_cores()),
-        request=request_or_limit,
+        entry=plan.entry,
+        variants=plan.job_variants,
+        protocol=PROTOCOL,
+        extensions=EXTENSIONS,
+        cores=untracked(plan.kept_cores),
+        request=plan.request_or_limit,
     message:
         "Measure {wildcards.problem} on {wildcards.dataset}, batch {wildcards.batch}{params.request}"
     script:
@@ -91,18 +83,18 @@ rule job:
 
 rule batch:
     input:
-        batch_files,
+        refused()(plan.batch_files),
 
 
 # Measures all sizes of the families, which growth and table6 show.
 rule families:
     input:
-        families_files,
+        refused()(plan.families_files),
 
 
 rule collect:
     input:
-        paths.measured(JOBS, BATCHES, plan.table_cells(config, *plan.PAPER_TABLES)),
+        plan.collected(),
     output:
         csv="results/timings.csv",
         json="results/provenance.json",
@@ -118,182 +110,20 @@ rule collect:
 # `measure` checks each cell in a job of its own, and this rule joins the cells.
 rule simulate:
     input:
-        graphs=simulated_graphs,
-        cells=simulated_files(SIMULATED_CELLS) if config["mode"] == "cuda" else [],
+        graphs=refused()(plan.simulated_graphs),
+        cells=plan.simulated_alone,
     output:
         "results/simulated.csv",
     log:
         "logs/simulate.log",
     priority: 1
     params:
-        variants=[f"{'/'.join(cell)} {cell.revision}" for cell in SIMULATED_CELLS],
-        protocol=plan.settings_text(plan.protocol_of(config, simulated=True)),
-        extensions=plan.settings_text(config["extensions"]),
-        entries={cell.dataset: plan.identity(config["datasets"][cell.dataset]) for cell in SIMULATED_CELLS},
+        variants=[f"{'/'.join(cell)} {cell.revision}" for cell in plan.simulated_cells],
+        protocol=conditions.settings_text(conditions.protocol_of(config, simulated=True)),
+        extensions=EXTENSIONS,
+        entries={cell.dataset: plan.entry(cell) for cell in plan.simulated_cells},
         cores=untracked(0),
     message:
         "Check all variants on small graphs in the simulator"
     script:
         "../scripts/simulate.py"
-
-
-rule measure_sweep:
-    input:
-        sweep_graph,
-    output:
-        update("results/{sweep}.csv"),
-    log:
-        "logs/{sweep}.log",
-    wildcard_constraints:
-        sweep="|".join(SWEPT),
-    threads: all_cores()
-    resources:
-        **ON_GPU,
-        mem_mb=lambda wildcards: resources.memory_mb(config, *SWEPT[wildcards.sweep]),
-        runtime=lambda wildcards: 10 * resources.runtime_min(config, *SWEPT[wildcards.sweep]),
-    params:
-        sweep=lambda wildcards: wildcards.sweep,
-        dataset=lambda wildcards: SWEPT[wildcards.sweep].dataset,
-        revision=lambda wildcards: SWEPT[wildcards.sweep].revision,
-        options=lambda wildcards: options_text(wildcards.sweep),
-        protocol=plan.settings_text(plan.protocol_of(config)),
-        cores=untracked(0),
-        request=request,
-    message:
-        "Measure {wildcards.sweep} on {params.dataset}{params.request}"
-    script:
-        "../scripts/sweep.py"
-
-
-# Measures searches from many sources, one after the other. Each dataset has its own file, so an interrupted run can
-# continue.
-rule measure_sources:
-    input:
-        graph_file("{dataset}"),
-    output:
-        update("results/sources/{dataset}.csv"),
-    log:
-        "logs/sources/{dataset}.log",
-    threads: job_threads()
-    resources:
-        **ON_GPU,
-        mem_mb=lambda wildcards: resources.memory_mb(config, *SEARCH, wildcards.dataset),
-        runtime=lambda wildcards: 2 * resources.runtime_min(config, *SEARCH, wildcards.dataset),
-    params:
-        sweep="sources",
-        revision=revisions.of(find(*SEARCH)),
-        options=options_text("sources", "count", "repeats", "seed"),
-        protocol=plan.settings_text(plan.protocol_of(config)),
-        cores=untracked(kept_cores()),
-        request=request,
-    message:
-        "Measure sources on {wildcards.dataset}{params.request}"
-    script:
-        "../scripts/sweep.py"
-
-
-# Measures searches from many sources at once in a hierarchy.
-rule measure_many_sources:
-    input:
-        graph=graph_file("{dataset}"),
-        hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
-    output:
-        update("results/many_sources/{dataset}.csv"),
-    log:
-        "logs/many_sources/{dataset}.log",
-    threads: job_threads()
-    resources:
-        **ON_GPU,
-        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
-        runtime=lambda wildcards: resources.many_sources_min(config, wildcards.dataset),
-    params:
-        revision=ALL_PAIRS_REVISION,
-        options=options_text("many_sources", "repeats", "rows_checked", "budget_s"),
-        block=config["protocol"]["block"],
-        cores=untracked(kept_cores()),
-        request=request,
-    message:
-        "Measure many_sources on {wildcards.dataset}{params.request}"
-    script:
-        "../scripts/many_sources.py"
-
-
-for name, files in {"sources": needs_sources, "many_sources": needs_many_sources}.items():
-
-    rule:
-        name:
-            name
-        input:
-            files,
-        output:
-            f"results/{name}.csv",
-        log:
-            f"logs/{name}.log",
-        message:
-            f"Join {name}"
-        script:
-            f"../scripts/join_{name}.py"
-
-
-# Measures the card's peak rate of relaxations, and the rate of blocked Floyd-Warshall on dense matrices.
-rule peak:
-    input:
-        lambda wildcards: needs_gpu("peak"),
-    output:
-        update("results/peak.csv"),
-    log:
-        "logs/peak.log",
-    threads: all_cores()
-    resources:
-        **ON_GPU,
-        mem_mb=16000,
-        runtime=15,
-    params:
-        vertices=[8192, 32768],
-        request=request,
-    message:
-        "Measure peak on this card{params.request}"
-    script:
-        "../scripts/peak.py"
-
-
-# Searches all pairs from one part of the sources, without storing the matrix. The result has a row for each vertex.
-rule all_pairs_shard:
-    input:
-        graph=all_pairs_graph,
-        hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
-    output:
-        update("results/all_pairs/{dataset}/{shards}/{shard}.parquet"),
-    log:
-        "logs/all_pairs/{dataset}/{shards}/{shard}.log",
-    threads: job_threads()
-    resources:
-        **ON_GPU,
-        mem_mb=lambda wildcards: resources.all_pairs_mb(config, wildcards.dataset),
-        runtime=lambda wildcards: resources.all_pairs_min(config, wildcards.dataset, int(wildcards.shards)),
-    params:
-        revision=ALL_PAIRS_REVISION,
-        sample=config["all_pairs"]["sample"],
-        block=config["simulator" if SIMULATING else "protocol"]["block"],
-        simulated=SIMULATING,
-        cores=untracked(kept_cores()),
-        request=request,
-    message:
-        "Search all pairs of {wildcards.dataset}, part {wildcards.shard} of {wildcards.shards}{params.request}"
-    script:
-        "../scripts/all_pairs_shard.py"
-
-
-rule all_pairs_merge:
-    input:
-        all_pairs_parts,
-    output:
-        parquet="results/all_pairs/{dataset}.parquet",
-        json="results/all_pairs/{dataset}.json",
-    log:
-        "logs/all_pairs/{dataset}.log",
-    localrule: True
-    message:
-        "Join all pairs of {wildcards.dataset}"
-    script:
-        "../scripts/all_pairs_merge.py"

@@ -1,4 +1,7 @@
-# Rules that write files kept in git. These rules have no input or output. They use the files that exist when they run.
+# Rules that write files kept in git. Most have no input or output: they use the files that exist when they run.
+from workflow.plan.view_inputs import NEW_YORK
+
+
 localrules:
     archive,
 
@@ -15,12 +18,12 @@ rule archive:
 # Draws New York from the archive. If all pairs of nyc_time are in results/, archives first what the pictures show.
 rule new_york:
     input:
-        unpack(new_york_input),
+        unpack(refused()(view_inputs.new_york)),
     log:
         "logs/new_york.log",
     localrule: True
     params:
-        kept=f"{ARCHIVE}/all_pairs/{NEW_YORK}.npz",
+        kept=f"{plan.archive}/all_pairs/{NEW_YORK}.npz",
     message:
         "Draw the pictures of New York in docs/travel-times.md"
     script:
@@ -33,8 +36,24 @@ rule readme:
         "logs/readme.log",
     localrule: True
     params:
-        archives=ARCHIVES,
+        archives=plan.archives,
     message:
         "Fill the generated parts of README.md and docs/, and write the archives' checksums"
     script:
         "../scripts/documents.py"
+
+
+# Draws pictures that are kept in git, by the code on the page.
+rule travel_times:
+    input:
+        "docs/travel-times.md",
+    output:
+        "docs/isochrone.png",
+        "docs/closeness.png",
+    log:
+        "logs/travel_times.log",
+    localrule: True
+    message:
+        "Draw the pictures of docs/travel-times.md"
+    script:
+        "../scripts/travel_times.py"

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workflow.measure.all_pairs import Part, measure_part
-from workflow.measure.measure import Setting
+from workflow.measure.provenance import Setting
 from workflow.step import logged
 
 with logged(snakemake.log):

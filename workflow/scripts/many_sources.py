@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workflow.measure.many_sources import measure_many_sources
-from workflow.measure.measure import Setting
+from workflow.measure.provenance import Setting
 from workflow.step import logged
 
 with logged(snakemake.log):

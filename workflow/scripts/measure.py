@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from kernels.registry import find
-from workflow.measure import plan
-from workflow.measure.measure import Setting, measure
+from workflow.measure.provenance import Setting, measure
+from workflow.plan import conditions
 from workflow.step import logged
 
 with logged(snakemake.log):
     names = snakemake.wildcards
     variant = find(names.algorithm, names.variant)
-    protocol = plan.protocol_of(snakemake.config, variant.algorithm, variant.name, names.folder == "simulated")
+    protocol = conditions.protocol_of(snakemake.config, variant.algorithm, variant.name, names.folder == "simulated")
     measure(variant, Path(snakemake.input[0]), protocol, Path(snakemake.output.csv), Setting.of(snakemake))

@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
-from workflow.measure import plan
-from workflow.measure.measure import Setting
+from workflow.measure.provenance import Setting
 from workflow.measure.simulate import simulate
+from workflow.plan import conditions, experiments
 from workflow.step import logged
 from workflow.store.measurements import schema
 
 with logged(snakemake.log):
     config = snakemake.config
-    protocols = {cell: plan.protocol_of(config, *cell[:2], simulated=True) for cell in plan.simulated_cells(config)}
+    protocols = {
+        cell: conditions.protocol_of(config, *cell[:2], simulated=True) for cell in experiments.simulated_cells(config)
+    }
     if checked := snakemake.input.cells:
         table = schema(simulated=True)
         table.write(table.text(checked), Path(snakemake.output[0]))

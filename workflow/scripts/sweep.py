@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from workflow.measure import plan
-from workflow.measure.measure import Setting
+from workflow.measure.provenance import Setting
 from workflow.measure.sweeps import measure_sweep
+from workflow.plan import conditions
 from workflow.step import logged
 
 with logged(snakemake.log):
     config, sweep = snakemake.config, snakemake.params.sweep
     options = config["sweeps"][sweep.removesuffix("_sweep")]
     graph, out = Path(snakemake.input[0]), Path(snakemake.output[0])
-    measure_sweep(sweep, graph, options, plan.protocol_of(config), out, Setting.of(snakemake))
+    measure_sweep(sweep, graph, options, conditions.protocol_of(config), out, Setting.of(snakemake))

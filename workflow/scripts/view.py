@@ -9,7 +9,8 @@ from workflow.views.context import Context, write
 
 with logged(snakemake.log):
     config, inputs, params = snakemake.config, snakemake.input, snakemake.params
-    view = catalogue.BY_NAME[snakemake.rule]
+    # Not by the rule's name: `use rule * from` may change the name.
+    view = next(view for view in catalogue.VIEWS if view.outputs[0] == snakemake.output[0])
     files = {name: inputs.get(name) for name in ("rows", "here", *view.reads)} | {"archives": params.archives}
     files |= {f"coordinates of {name}": path for name, path in params.get("maps", {}).items()}
     context = Context(

@@ -212,12 +212,6 @@ def card(rows: Measurements) -> str:
     return re.sub(r"^NVIDIA | \d+GB.*$", "", names[0]) if len(names) else "CPU"
 
 
-def archives(config: dict) -> list[str]:
-    """Return the folders of all archives, first the one that the configuration names."""
-    others = sorted(str(path.parent) for path in Path("results/archive").glob("*/timings.csv"))
-    return list(dict.fromkeys([f"results/archive/{config['archive']}", *others]))
-
-
 def beside(archived: Measurements, here: Measurements) -> Measurements:
     """Join the rows of an archive and those measured here, which get the datasets and devices NAME (measured here).
 

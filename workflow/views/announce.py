@@ -10,26 +10,29 @@ import pandas as pd
 import yaml
 
 from kernels.errors import InputError
-from workflow import configuration
-from workflow.measure import paths, plan
+from workflow.plan import conditions, configuration, experiments, result_paths
 from workflow.step import logged
 from workflow.store import measurements
 
 
 def before(config: dict) -> list[str]:
     """Say what will be measured and how long that took for the archive; nothing without a GPU."""
-    if plan.simulating(config):
+    if conditions.why_simulated(config):
         return []
-    wanted, jobs, names = plan.table_cells(config, *plan.PAPER_TABLES), plan.jobs(config), paths.batches(config)
-    files = paths.to_make(jobs, names, wanted)
-    alone = [cell for cell in wanted if paths.cell_file(*cell) in files]
-    mine = [job for job in jobs if paths.job_file(names[0], *job) in files]
+    wanted, jobs, names = (
+        experiments.table_cells(config, *experiments.PAPER_TABLES),
+        experiments.jobs(config),
+        result_paths.batches(config),
+    )
+    files = result_paths.to_make(jobs, names, wanted)
+    alone = [cell for cell in wanted if result_paths.cell_file(*cell) in files]
+    mine = [job for job in jobs if result_paths.job_file(names[0], *job) in files]
     together = [cell for job in mine for cell in jobs[job]]
     lines = [
         f"{len(names) * len(mine)} jobs (batch {', '.join(names)}), which measure {len(together)} cells in a batch, "
         f"and {len(alone)} cells alone are needed; existing results are reused."
     ]
-    archived = Path("results/archive", config["archive"], "timings.csv")
+    archived = Path(result_paths.archives(config)[0], "timings.csv")
     if not archived.exists():
         return lines
     rows = measurements.pooled(measurements.load([archived]))
@@ -62,11 +65,11 @@ def after(config: dict) -> list[str]:
         f"{verdicts.total()} claims were judged: {counts}.",
         *rows["source"].unique(),
         "Claims:      results/claims.md",
-        f"Tables:      {_files('results', plan.PAPER_TABLES, '.md')}, and as .csv and .html",
+        f"Tables:      {_files('results', experiments.PAPER_TABLES, '.md')}, and as .csv and .html",
         f"Figures:     {_files('figures', ('figure5', 'figure6'), '.svg')}, and as .pdf and .png",
         "Statistics:  results/summary.md",
     ]
-    if plan.simulating(config):
+    if conditions.why_simulated(config):
         checked = pd.read_csv("results/simulated.csv").drop_duplicates(measurements.CELL)
         lines += [
             f"Checks:      results/simulated.md, of {len(checked)} cells; no GPU was used, and nothing was timed",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
-from workflow.measure import plan
-from workflow.measure.plan import Cell
+from workflow.plan import experiments
+from workflow.plan.experiments import Cell
 from workflow.store import measurements, tables
 from workflow.store.tables import PAPER_FIGURES, PAPER_TABLES, heads
 from workflow.views import plots
@@ -27,7 +27,7 @@ SWEEPS = ("delta_sweep", "stride_sweep")
 class Shown(NamedTuple):
     """The place of a file in the report."""
 
-    part: str  # a key of REPORT in workflow/rules/inputs/views.smk
+    part: str  # a key of REPORT in workflow/rules/views.smk
     label: str
     caption: str  # of workflow/report/<caption>.rst
 
@@ -48,7 +48,7 @@ class View:
     needs: tuple[str, ...] = ()  # those without which an archive does not have the view
     archived: bool = True  # whether archives can have the view
     optional: bool = False  # whether an archive has the table `columns` only if one of the table's cells was measured
-    tracks: tuple[str, ...] = ()  # parameters of view_tracks in workflow/rules/inputs/views.smk that make it due
+    tracks: tuple[str, ...] = ()  # parameters of ViewInputs.tracks in workflow/plan/view_inputs.py that make it due
 
     def render(self, rows: pd.DataFrame, context: Context, here: pd.DataFrame | None = None) -> Made:
         """Make the files from the rows of measurements.load; `here` are rows that stand beside an archive's."""
@@ -76,7 +76,7 @@ def _paper_table(name: str) -> View:
         {f"results/{name}.html": Shown("tables", title, "table")},
         module="paper.paper_tables",
         columns=name,
-        cells=lambda config: plan.table_cells(config, name),
+        cells=lambda config: experiments.table_cells(config, name),
         tracks=("datasets",),
     )
 
@@ -90,7 +90,7 @@ def _paper_figure(name: str) -> View:
         {f"figures/{name}.svg": Shown("figures", title, "figure")},
         module="paper.figures",
         columns=name,
-        cells=lambda config: plan.figure_cells(config, name, PAPER_FIGURES[name]["table"]),
+        cells=lambda config: experiments.figure_cells(config, name, PAPER_FIGURES[name]["table"]),
         tracks=("datasets",),
     )
 
@@ -114,7 +114,7 @@ def _extension(name: str, label: str, message: str = "", **options) -> View:
 
 
 def _compared(config: dict, keys) -> list[Cell]:
-    return [cell for cell in plan.compared_cells(config) if cell.key in keys]
+    return [cell for cell in experiments.compared_cells(config) if cell.key in keys]
 
 
 def _many_sources_cells(config: dict) -> list[Cell]:
@@ -128,12 +128,12 @@ def _growth_cells(config: dict) -> list[Cell]:
     """Return the compared cells on datasets of the paper's tables, since those of others are in no fit."""
     datasets = tables.of_config(config)
     papers = {name for table in PAPER_TABLES for name in tables.define(table, datasets).datasets}
-    return [cell for cell in plan.compared_cells(config) if cell.dataset in papers]
+    return [cell for cell in experiments.compared_cells(config) if cell.dataset in papers]
 
 
 def _launch_cells(config: dict) -> list[Cell]:
     """Return the cells whose variant, or its plain one, has a CUDA-graph variant on the dataset."""
-    plain = {cell: cell.registered.plain for cell in plan.compared_cells(config)}
+    plain = {cell: cell.registered.plain for cell in experiments.compared_cells(config)}
     with_graph = {(plain[cell], cell.dataset) for cell in plain if cell.registered.cuda_graph}
     return [cell for cell in plain if (plain[cell], cell.dataset) in with_graph]
 
@@ -146,7 +146,7 @@ VIEWS = (
         "Table 6",
         "Table 6",
         columns="table6",
-        cells=lambda config: plan.table_cells(config, "table6"),
+        cells=lambda config: experiments.table_cells(config, "table6"),
         reads=("sources", "peers"),
         families=True,
         tracks=("datasets", "tolerance"),
@@ -156,7 +156,7 @@ VIEWS = (
         "Table 7",
         "Table 7",
         columns="table7",
-        cells=lambda config: plan.table_cells(config, "table7"),
+        cells=lambda config: experiments.table_cells(config, "table7"),
         optional=True,
         tracks=("datasets",),
     ),
@@ -167,7 +167,7 @@ VIEWS = (
         {"figures/figure8.svg": Shown("extensions", "Figure 8", "figure")},
         "extensions.figure8",
         columns="table6",
-        cells=lambda config: plan.table_cells(config, "table6"),
+        cells=lambda config: experiments.table_cells(config, "table6"),
         reads=("sources", "peers"),
         tracks=("datasets",),
     ),
@@ -224,7 +224,7 @@ VIEWS = (
         _page("summary"),
         {"results/summary.html": Shown("measurements", "Summary", "summary")},
         "paper.summary",
-        cells=lambda config: plan.table_cells(config, *PAPER_TABLES),
+        cells=lambda config: experiments.table_cells(config, *PAPER_TABLES),
     ),
     View(
         "batches_table",
@@ -239,7 +239,7 @@ VIEWS = (
         _page("claims"),
         {"results/claims.html": Shown("claims", "Each claim", "claims")},
         "paper.audit",
-        cells=plan.claimed_cells,
+        cells=experiments.claimed_cells,
         reads=("claims",),
         tracks=("tolerance",),
     ),
@@ -249,7 +249,7 @@ VIEWS = (
         _figure("claims"),
         {"figures/claims.svg": Shown("claims", "At a glance, drawn", "claims_figure")},
         "paper.claims_figure",
-        cells=plan.claimed_cells,
+        cells=experiments.claimed_cells,
         reads=("claims",),
         tracks=("tolerance",),
     ),

@@ -13,6 +13,7 @@ import pandas as pd
 
 from kernels.errors import InputError
 from workflow.judge import batches, claims, verdicts
+from workflow.plan import result_paths
 from workflow.store import benchmarks, measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import pages, render
@@ -248,7 +249,7 @@ def _ratio_text(ratio: float, low: float, high: float) -> str:
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page of what was measured here beside the archive that the configuration names."""
     name = context.config["archive"]
-    folder = Path("results/archive", name)
+    folder = Path(result_paths.archives(context.config)[0])
     archive = measurements.load([folder / "timings.csv"])
     of_archive = benchmarks.MANY_SOURCES.read([path] if (path := folder / "many_sources.csv").exists() else [])
     many = many_sources(benchmarks.MANY_SOURCES.read(context.paths("many_sources_here")), of_archive)

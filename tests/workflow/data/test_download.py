@@ -21,8 +21,8 @@ from kernels.errors import InputError
 from kernels.graph import Graph
 from tests.support.project import Project
 from tests.support.server import ranged, serving, status, whole
-from workflow import configuration
 from workflow.data import download
+from workflow.plan import configuration
 
 ROOT = Path(__file__).parents[3]
 OPTIONS = {

@@ -25,7 +25,7 @@ from workflow.judge.verdicts import (
     UNKNOWN,
     Estimate,
 )
-from workflow.measure import plan
+from workflow.plan import experiments
 from workflow.store import measurements
 from workflow.views.paper import audit
 
@@ -431,12 +431,12 @@ def test_a_claim_about_no_variant_is_refused(tmp_path):
 
 def test_the_claims_cells_are_configured():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    cells = plan.claimed_cells(config)
+    cells = experiments.claimed_cells(config)
     wanted = {
         (*name.split("/"), dataset) for claim in CLAIMS.values() for name in claim.names for dataset in claim.datasets
     }
     assert set(cells) == wanted and len(cells) == len(wanted)
-    of_jobs = {cell for job in plan.jobs(config).values() for cell in job}
+    of_jobs = {cell for job in experiments.jobs(config).values() for cell in job}
     assert wanted <= of_jobs  # so that one job has all that a claim compares
 
 

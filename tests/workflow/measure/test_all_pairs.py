@@ -21,7 +21,8 @@ from tests.support.project import COMPLETE, ROOT, SIMULATOR, Project
 from tests.support.rows import measurement
 from tests.support.views import configured
 from workflow import archive
-from workflow.measure import all_pairs, resources
+from workflow.measure import all_pairs
+from workflow.plan import allocation
 from workflow.views import catalogue
 from workflow.views.extensions import all_pairs_figure
 
@@ -239,9 +240,9 @@ def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
 
 def test_limits_of_a_part():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    assert resources.all_pairs_mb(config, "nyc") < 3000 < 6000 < resources.all_pairs_mb(config, "e") < 8000
+    assert allocation.all_pairs_mb(config, "nyc") < 3000 < 6000 < allocation.all_pairs_mb(config, "e") < 8000
     n = 3_000_000
     config["datasets"]["town"] = {"vertices": n, "arcs": n}
     config["all_pairs"]["sample"] = 100
-    minutes = [resources.all_pairs_min(config, "town", shards) for shards in (1, 2, 4)]
+    minutes = [allocation.all_pairs_min(config, "town", shards) for shards in (1, 2, 4)]
     assert minutes == [10 + 10 + 60, 10 + 10 + 30, 10 + 10 + 15]  # the base, the oracle, two passes

@@ -16,9 +16,10 @@ from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
-from workflow.measure import host, job, measure, plan, provenance, rounds
+from workflow.measure import host, job, measure, provenance, rounds
 from workflow.measure.job import Journal
 from workflow.measure.rounds import Protocol
+from workflow.plan import experiments
 from workflow.store import measurements, records, revisions, tables
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")
@@ -228,8 +229,8 @@ def test_a_job_of_a_gpu_is_refused_without_one():
 
 
 def test_jobs_hold_what_is_compared():
-    jobs = plan.jobs(CONFIG)
-    by_name = {"/".join(cell) for cell in plan.named_cells(CONFIG)}
+    jobs = experiments.jobs(CONFIG)
+    by_name = {"/".join(cell) for cell in experiments.named_cells(CONFIG)}
     roads, others = ["nyc", "bay", "col", "fla", "ne", "e"], {name.split("/")[2] for name in by_name}
     more = [name for name in ("nyc_time", "rome") if name in CONFIG["datasets"]]
     of_one = [dataset for problem, dataset in jobs if problem == "sssp"]
@@ -248,9 +249,9 @@ def test_jobs_hold_what_is_compared():
         for table in entry.get("tables", {}).get(variant.problem, ())
         if variant.key in tables.heads(table) and variant.key not in once
     }
-    configured = {"/".join(cell) for cell in plan.cells(CONFIG)}
+    configured = {"/".join(cell) for cell in experiments.cells(CONFIG)}
     assert held == compared & configured | by_name
-    assert {"/".join(cell) for cell in plan.claimed_cells(CONFIG)} <= held
+    assert {"/".join(cell) for cell in experiments.claimed_cells(CONFIG)} <= held
 
 
 @pytest.fixture

@@ -24,7 +24,8 @@ from tests.support.project import Project
 from tests.support.rows import CONFIG, SIZES, measurement, rows_of
 from tests.support.views import configured, draw
 from workflow import archive
-from workflow.measure import many_sources, measure, resources
+from workflow.measure import many_sources, measure
+from workflow.plan import allocation
 from workflow.publish import readme
 from workflow.store import benchmarks
 from workflow.views import catalogue, compare
@@ -337,7 +338,7 @@ def test_the_target_measures_each_dataset_and_the_table_shows_them(tmp_path):
 def test_a_job_has_time_for_the_oracle_and_both_kinds():
     def minutes(name, **changes):
         options = CONFIG["sweeps"]["many_sources"] | changes
-        return resources.many_sources_min(CONFIG | {"sweeps": {"many_sources": options}}, name)
+        return allocation.many_sources_min(CONFIG | {"sweeps": {"many_sources": options}}, name)
 
     assert 10 < minutes("nyc") < minutes("e") < 180
     # Of each kind the budget, and a search that takes as long.

@@ -7,7 +7,7 @@ import pytest
 
 from kernels.errors import InputError
 from tests.support.rows import CONFIG, measurement
-from workflow.measure import plan
+from workflow.plan import conditions, experiments
 from workflow.store.measurements import schema
 from workflow.views import announce
 
@@ -24,7 +24,7 @@ three,nyc,as claimed,From the archive x.
 @pytest.fixture
 def simulating(monkeypatch):
     def choose(value):
-        monkeypatch.setattr(plan, "simulating", lambda config: value)
+        monkeypatch.setattr(conditions, "why_simulated", lambda config: value)
 
     return choose
 
@@ -34,8 +34,8 @@ def test_with_a_gpu_it_says_how_long_it_takes(simulating, monkeypatch):
     simulating(False)
     config = CONFIG | {"protocol": CONFIG["protocol"] | {"batch": "a", "batches": 2}}
     needed, time, _ = announce.before(config)
-    papers = {cell[2] for cell in plan.table_cells(CONFIG, *plan.PAPER_TABLES)}
-    jobs = {job: cells for job, cells in plan.jobs(CONFIG).items() if job[1] in papers}
+    papers = {cell[2] for cell in experiments.table_cells(CONFIG, *experiments.PAPER_TABLES)}
+    jobs = {job: cells for job, cells in experiments.jobs(CONFIG).items() if job[1] in papers}
     together = sum(map(len, jobs.values()))
     assert needed == (
         f"{2 * len(jobs)} jobs (batch a, a-2), which measure {together} cells in a batch, and 2 cells alone are "

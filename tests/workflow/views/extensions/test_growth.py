@@ -17,7 +17,7 @@ from tests.support.project import SIMULATOR, Project, in_batch, measured
 from tests.support.rows import DATASETS as SHOWN
 from tests.support.rows import ROOT, SUBSTITUTE, in_batches, rows_of
 from tests.support.views import draw
-from workflow import configuration
+from workflow.plan import configuration
 from workflow.store import measurements, tables
 from workflow.views import long_table, plots, series
 from workflow.views.extensions import growth, launch_overhead

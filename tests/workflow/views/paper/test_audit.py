@@ -17,7 +17,7 @@ from tests.support.views import draw
 from workflow.judge import claims
 from workflow.judge.claims import Finding
 from workflow.judge.verdicts import Estimate
-from workflow.measure import plan
+from workflow.plan import experiments
 from workflow.publish import documents, readme, reviewers
 from workflow.store import measurements
 from workflow.store.tables import define
@@ -256,7 +256,7 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     assert lines["Job"] == ["Command", "Minutes on card A", "Minutes on card B", "For claims"]
     for dataset, (command, *_, numbers) in jobs.items():
         problem = Path(command.strip("`").split()[-1]).parts[3]
-        assert dataset in Path(command).parts and (problem, dataset) in plan.jobs(config)
+        assert dataset in Path(command).parts and (problem, dataset) in experiments.jobs(config)
         found = [str(claim.number) for claim in CLAIMS.values() if dataset in claim.datasets]
         assert numbers == ", ".join(found)
     # The last of six runs of at most 3 s begins five minutes after the first. Of the job's variants the archive has

@@ -1,4 +1,7 @@
-"""The files of measurements: cells measured alone in results/cells/, jobs of batches in results/batches/."""
+"""The files of measurements: cells measured alone in results/cells/, jobs of batches in results/batches/.
+
+Results are in the working directory. Archives and the paper's data are in the project's folder if they are not here.
+"""
 
 import csv
 import re
@@ -6,11 +9,35 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from pathlib import Path
 
+from kernels.registry import VARIANTS
 from workflow.measure.host import host_id
-from workflow.measure.plan import Cell, Job
+from workflow.plan.experiments import Cell, Job
 
+ROOT = Path(__file__).parents[2]  # the project's folder
 BATCHES = Path("results/batches")
-Jobs = Mapping[Job, Sequence[Cell]]  # see plan.jobs
+Jobs = Mapping[Job, Sequence[Cell]]  # see experiments.jobs
+
+
+def existing(*files: str) -> list[str]:
+    return [path for path in files if Path(path).exists()]
+
+
+def of_project(path: str) -> str:
+    """Return a path relative to the working directory if it exists there or nowhere, else in the project's folder."""
+    return str(ROOT / path) if not Path(path).exists() and (ROOT / path).exists() else path
+
+
+def archives(config: dict) -> list[str]:
+    """Return the folders of all archives, first the one that the configuration names."""
+    tops = Path("results/archive"), ROOT / "results/archive"
+    folders = {path.parent.name: str(path.parent) for top in tops[::-1] for path in top.glob("*/timings.csv")}
+    named = config["archive"]
+    first = folders.pop(named, f"results/archive/{named}")
+    return [first, *(folders[name] for name in sorted(folders))]
+
+
+def graph_file(dataset: str) -> str:
+    return f"resources/graphs/{dataset}.npz"
 
 
 def cell_file(algorithm: str, variant: str, dataset: str, folder: str = "cells") -> str:
@@ -72,6 +99,30 @@ def measured(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], also: Seq
     found = [path for job in mine for path in sorted(Path().glob(job_file("*", *job)))]
     found += [path for cell in wanted if (path := Path(cell_file(*cell))).exists()]
     return [*made, *(str(path.resolve()) for path in found if str(path) not in made)]
+
+
+def measured_here() -> list[Path]:
+    """Return the measurements in results/ that are shown in place of the archive without a GPU: cells, then jobs.
+
+    A few CPU times stand beside the archive: there must be a job, or a cell of a GPU variant.
+    """
+    cells, jobs = _cell_files(), _job_files()
+    on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
+    shown = jobs or any("/".join(path.parts[-3:-1]) in on_gpu for path in cells)
+    return [*cells, *jobs] if shown else []
+
+
+def measured_files() -> list[Path]:
+    """Return all measurements in results/ but the archives': jobs, then cells."""
+    return [*_job_files(), *_cell_files()]
+
+
+def _cell_files() -> list[Path]:
+    return sorted(Path("results/cells").glob("*/*/*.csv"))
+
+
+def _job_files() -> list[Path]:
+    return sorted(Path("results/batches").glob("*/*/*/timings.csv"))
 
 
 def _split(jobs: Jobs, wanted: Sequence[Cell]) -> tuple[list[Job], list[Cell]]:

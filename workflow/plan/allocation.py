@@ -1,17 +1,27 @@
 """Limits of time and memory of a cluster's jobs, their partitions, and advice after Slurm ended a job."""
 
+import csv
 import math
 import os
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
 from pathlib import Path
+from statistics import fmean
+from typing import NamedTuple
 
 from kernels.errors import InputError
 from kernels.registry import find
-from workflow.measure import plan
+from workflow.plan import conditions
+from workflow.plan.experiments import Cell
 
-# The limits suffice for the paper's card; for a slower one raise them by --set-resources measure:runtime=MINUTES or
-# measure:mem_mb=MEGABYTES.
+# Requested are TIMES as many minutes as the archive's card took, or TIMES_ELSEWHERE as many if GPU_MODEL does not name
+# this card. For a slower one raise them by --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.
+TIMES, TIMES_ELSEWHERE = 3, 4
+START_S = 60  # starting, compiling and warming up, which rows do not record
+# What no archive has is estimated for the paper's card.
 BASE_S = 600  # starting, compiling, warming up, the oracle
 BASE_MB = 2000  # Python, numba and a CUDA context
 # By problem, and of variants that differ: seconds of a run per n (n + m) for one source and n^3 for all pairs; bytes on
@@ -38,13 +48,66 @@ FAILED = re.compile(
 )
 
 
-def runtime_min(config: dict, algorithm: str, variant: str, dataset: str) -> int:
-    """Return the minutes that a cell may take: its budget, one run that exceeds it, and BASE_S."""
-    protocol, cell = plan.protocol_of(config, algorithm, variant), find(algorithm, variant)
-    n, m = _size(config, dataset)
-    work = n * (n + m) if cell.problem == "sssp" else n**3
-    run = SECONDS.get(cell.key, SECONDS[cell.problem]) * work if cell.on_gpu else protocol["timeout_s"]
-    return math.ceil((BASE_S + protocol["budget_s"] + run) / 60)
+class Lasted(NamedTuple):
+    """What an archived run of a cell took, in seconds, on average."""
+
+    run_s: float  # the timed region
+    whole_s: float  # until the next run of the batch started: with the check, and the next variant's preparation
+
+
+@cache
+def archived(folder: str) -> dict[tuple[str, ...], Lasted]:
+    """Return what the runs of each cell (algorithm, variant, dataset) of an archive took; empty without an archive."""
+    jobs: dict[tuple[str, ...], list[tuple]] = defaultdict(list)  # runs one after the other
+    for path in sorted(Path(folder).rglob("timings.csv")):
+        with open(path, newline="", encoding="utf-8") as lines:
+            for row in csv.DictReader(lines):
+                if row["status"] in ("ok", "timeout"):
+                    cell = row["algorithm"], row["variant"], row["dataset"]
+                    job = (row["problem"], row["dataset"], row["batch"]) if row["batch"] else cell
+                    started = datetime.fromisoformat(row["started"]).timestamp()
+                    code = row["revision"], row["settings"]
+                    jobs[job].append((started, cell, code, float(row["seconds"] or row["limit_s"])))
+    lasted: dict[tuple[str, ...], dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
+    newest: dict[tuple[str, ...], tuple] = {}
+    for runs in jobs.values():
+        runs.sort()
+        ends = [run[0] for run in runs[1:]] + [0.0]
+        for (started, cell, code, seconds), end in zip(runs, ends, strict=True):
+            lasted[cell][code].append((seconds, max(seconds, end - started)))
+            newest[cell] = max(newest.get(cell, ()), (started, code))
+    of_newest = {cell: lasted[cell][code] for cell, (_, code) in newest.items()}
+    return {cell: Lasted(*map(fmean, zip(*of_cell, strict=True))) for cell, of_cell in of_newest.items()}
+
+
+def times(archives: Sequence[str]) -> tuple[str, int]:
+    """Return the archive of the model that GPU_MODEL names, else the first, and TIMES or TIMES_ELSEWHERE."""
+    model = os.environ.get("GPU_MODEL", "").lower()
+    named = [folder for folder in archives if model and f"{Path(folder).name}-".startswith(f"{model}-")]
+    return (named[0], TIMES) if named else (archives[0], TIMES_ELSEWHERE)
+
+
+def runtime_min(config: dict, archives: Sequence[str], cells: Sequence[Cell]) -> int:
+    """Return the minutes that cells may take in one job: by the runs of an archive, else by `_unarchived_s`."""
+    folder, factor = times(archives)
+    seconds: float = factor * START_S
+    for cell in cells:
+        protocol = conditions.protocol_of(config, cell.algorithm, cell.variant)
+        limit = _unarchived_s(config, protocol, cell)
+        if lasted := archived(folder).get(cell):
+            runs = min(protocol["repeats"], max(1, protocol["budget_s"] // max(lasted.run_s, 1e-9)))
+            limit = min(limit, factor * runs * lasted.whole_s)
+        seconds += limit
+    return math.ceil(seconds / 60)
+
+
+def _unarchived_s(config: dict, protocol: dict, cell: Cell) -> float:
+    """Return the seconds that a cell may take: its budget, one run that exceeds it, and BASE_S."""
+    n, m = _size(config, cell.dataset)
+    work = n * (n + m) if cell.registered.problem == "sssp" else n**3
+    per_work = SECONDS.get(cell.key, SECONDS[cell.registered.problem])
+    run = per_work * work if cell.registered.on_gpu else protocol["timeout_s"]
+    return BASE_S + protocol["budget_s"] + run
 
 
 def memory_mb(config: dict, algorithm: str, variant: str, dataset: str) -> int:
@@ -81,7 +144,7 @@ def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
     """
     partition = os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
     model = (on_gpu and os.environ.get("GPU_MODEL")) or None
-    found = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_extra": None, "slurm_partition": partition}
+    found = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
     # Without Slurm `gpu` stays 1: it keeps two timed runs from sharing the card.
     if not (on_gpu and on_slurm):
         return found

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.rows import CONFIG
-from workflow.measure import paths, plan
+from workflow.plan import experiments, result_paths
 
-JOBS = plan.jobs(CONFIG)
+JOBS = experiments.jobs(CONFIG)
 HERE = "0123abcd"
 TODAY = f"2026-11-22-{HERE}"
 
@@ -24,8 +24,8 @@ def machine(tmp_path, monkeypatch):
             return cls(2026, 11, 22)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(paths, "host_id", lambda: HERE)
-    monkeypatch.setattr(paths, "date", Today)
+    monkeypatch.setattr(result_paths, "host_id", lambda: HERE)
+    monkeypatch.setattr(result_paths, "date", Today)
 
 
 def config(**protocol):
@@ -34,7 +34,7 @@ def config(**protocol):
 
 def made(batch, changed, host="", job=("sssp", "nyc")):
     """A job's file, changed so many seconds after another; of a machine, or just begun."""
-    path = Path(paths.job_file(batch, *job))
+    path = Path(result_paths.job_file(batch, *job))
     path = path if host else path.with_name("timings.csv.part")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"algorithm,host_id\nbellman_ford,{host}\n")
@@ -44,23 +44,23 @@ def made(batch, changed, host="", job=("sssp", "nyc")):
 
 
 def test_the_names_of_several_batches():
-    assert paths.batches(config(batch="a", batches=3)) == ["a", "a-2", "a-3"]
-    assert paths.batches(config(batch="a"), new=True) == ["a"]
-    assert paths.batches(config(batches=2)) == [TODAY, f"{TODAY}-2"]
+    assert result_paths.batches(config(batch="a", batches=3)) == ["a", "a-2", "a-3"]
+    assert result_paths.batches(config(batch="a"), new=True) == ["a"]
+    assert result_paths.batches(config(batches=2)) == [TODAY, f"{TODAY}-2"]
 
 
 def test_a_run_that_was_cut_off_goes_on_the_next_day_and_a_new_batch_is_new():
     yesterday = f"2026-11-21-{HERE}"
     made(yesterday, 10)
-    assert paths.batches(config()) == [yesterday]
-    assert paths.batches(config(), new=True) == [TODAY]
-    assert paths.batches(config(batch="a")) == ["a"]
+    assert result_paths.batches(config()) == [yesterday]
+    assert result_paths.batches(config(), new=True) == [TODAY]
+    assert result_paths.batches(config(batch="a")) == ["a"]
     made(f"2026-11-20-{HERE}", 5, HERE)
-    assert paths.batches(config()) == [yesterday]
+    assert result_paths.batches(config()) == [yesterday]
     made("by_name", 20, HERE)
-    assert paths.batches(config()) == ["by_name"]
+    assert result_paths.batches(config()) == ["by_name"]
     made(f"{yesterday}-3", 30)
-    assert paths.batches(config(batches=2)) == [yesterday, f"{yesterday}-2"]
+    assert result_paths.batches(config(batches=2)) == [yesterday, f"{yesterday}-2"]
 
 
 def test_batches_of_other_machines_are_not_gone_on_with():
@@ -68,7 +68,7 @@ def test_batches_of_other_machines_are_not_gone_on_with():
     made("elsewhere", 20, "99999999")
     made("begun", 30)
     Path("results/batches/note.txt").touch()
-    assert paths.batches(config()) == [TODAY]
+    assert result_paths.batches(config()) == [TODAY]
 
 
 def wanted(*names):
@@ -84,27 +84,29 @@ def test_what_is_in_a_job_is_measured_there_and_the_rest_alone():
         "results/batches/a-2/apsp/gnutella04/timings.csv",
         "results/cells/bellman_ford/cpu/nyc.csv",
     ]
-    assert paths.to_make(JOBS, ["a", "a-2"], cells) == paths.measured(JOBS, ["a", "a-2"], cells) == expected
+    assert (
+        result_paths.to_make(JOBS, ["a", "a-2"], cells) == result_paths.measured(JOBS, ["a", "a-2"], cells) == expected
+    )
 
 
 def test_a_dataset_takes_its_jobs_and_what_is_in_none():
-    nyc = paths.to_make(JOBS, ["a"], plan.targets(CONFIG)["nyc"])
+    nyc = result_paths.to_make(JOBS, ["a"], experiments.targets(CONFIG)["nyc"])
     alone = [f"results/cells/bellman_ford/{name}/nyc.csv" for name in ("cpu", "stride_ell")]
     assert nyc == ["results/batches/a/sssp/nyc/timings.csv", *alone]
-    powerlaw = paths.to_make(JOBS, ["a"], plan.targets(CONFIG)["powerlaw"])
+    powerlaw = result_paths.to_make(JOBS, ["a"], experiments.targets(CONFIG)["powerlaw"])
     assert {Path(path).parts[1] for path in powerlaw} == {"cells"}
 
 
 def test_what_is_shown_where_it_is_there_is_not_made():
-    family = plan.family_cells(CONFIG)
-    assert paths.measured(JOBS, ["a"], [], family) == []
+    family = experiments.family_cells(CONFIG)
+    assert result_paths.measured(JOBS, ["a"], [], family) == []
     job = made("a", 10, HERE, ("sssp", "rmat20"))
     alone = Path("results/cells/dijkstra/scipy/grid250.csv")
     alone.parent.mkdir(parents=True)
     alone.touch()
     there = [str(job.resolve()), str(alone.resolve())]
-    assert paths.measured(JOBS, ["a"], [], family) == there
-    nyc = paths.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc"), family)
+    assert result_paths.measured(JOBS, ["a"], [], family) == there
+    nyc = result_paths.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc"), family)
     assert nyc == ["results/batches/a/sssp/nyc/timings.csv", *there]
 
 
@@ -117,7 +119,7 @@ def test_all_batches_that_are_there_are_shown_and_cells_measured_again_too():
     again.parent.mkdir(parents=True)
     again.touch()
     other.touch()
-    found = paths.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc", "bellman_ford/cpu/nyc"))
+    found = result_paths.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc", "bellman_ford/cpu/nyc"))
     assert found == [
         "results/batches/a/sssp/nyc/timings.csv",
         "results/cells/bellman_ford/cpu/nyc.csv",

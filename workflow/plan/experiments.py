@@ -1,23 +1,15 @@
-"""The cells of each table, figure, claim and target; which of them can be measured here, and how."""
+"""The cells and jobs of a configuration: those of each table, figure, claim and target."""
 
-import json
 from collections.abc import Iterable
 from fnmatch import fnmatch
-from pathlib import Path
 from typing import NamedTuple
 
 from kernels import generate
 from kernels.errors import InputError
-from kernels.gpu import driver
-from kernels.library import choice
-from kernels.registry import VARIANTS, Variant, find, select
+from kernels.registry import Variant, find, select
 from workflow.store import paper, revisions, tables
 
-# The keys of a dataset's entry that define its graph; a change to other keys makes nothing due.
-IDENTITY = ("sources", "format", "sha256", "vertices", "arcs", "directed", "weights", "generate", "zero", "substitute")
 PAPER_TABLES = tables.PAPER_TABLES
-OF_BATCHES = ("batch", "batches", "once", "keep_going")  # keys of `protocol` that do not change how a cell is measured
-NEEDS_GPU = "cannot be measured here: there is no GPU, or the CUDA simulator was requested"
 
 
 class Cell(NamedTuple):
@@ -45,13 +37,6 @@ class Job(NamedTuple):
 
     problem: str
     dataset: str
-
-
-def simulating(config: dict) -> bool:
-    """Return whether GPU variants run in numba's simulator: by the environment, else by `mode`."""
-    if driver.simulated() or config["mode"] == "simulator":
-        return True
-    return config["mode"] == "auto" and not choice.gpu_visible()
 
 
 def cells(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
@@ -137,53 +122,6 @@ def targets(config: dict) -> dict[str, list[Cell]]:
     return result
 
 
-def refusal(config: dict, cell: Cell, folder: str = "cells") -> str:
-    """Return why the cell cannot be made in results/<folder>/; an empty text if it can."""
-    try:
-        on_gpu = cell.registered.on_gpu
-    except InputError as error:
-        return str(error)
-    if cell.dataset not in config["datasets"]:
-        return no_dataset(config, cell.dataset)
-    if folder == "simulated":
-        small = simulated_datasets(config)
-        if not simulating(config):
-            return "cells are simulated only in the mode simulator: set mode in config.yaml"
-        if cell.dataset not in small:
-            return f"{cell.dataset} is too large for the CUDA simulator: choose {' or '.join(small)}"
-    elif on_gpu and simulating(config):
-        return f"{cell.key} on {cell.dataset} {NEEDS_GPU}: run it on a machine with a GPU"
-    return ""
-
-
-def check(config: dict, wanted: Iterable[Cell], folder: str = "cells") -> None:
-    """Raise InputError for the first cell that cannot be made in results/<folder>/ or lacks `protocol.source`."""
-    source = config["protocol"]["source"]
-    for cell in wanted:
-        if why := refusal(config, cell, folder):
-            raise InputError(why)
-        vertices = config["datasets"][cell.dataset]["vertices"]
-        if cell.registered.problem == "sssp" and source >= vertices:
-            where = f"{source} is not a vertex of {cell.dataset}"
-            raise InputError(f"config: protocol.source: {where}: choose one from 0 to {vertices - 1}")
-
-
-def makeable(config: dict, wanted: Iterable[Cell]) -> tuple[list[tuple[str, Cell]], list[Cell]]:
-    """Return the cells that can be made here, each with its folder in results/, and the cells that cannot.
-
-    With a GPU all are measured. Without one, cells of datasets with `simulate` are simulated, and other CPU variants
-    are measured.
-    """
-    made, skipped = [], []
-    for cell in wanted:
-        folder = next((folder for folder in ("simulated", "cells") if not refusal(config, cell, folder)), None)
-        if folder:
-            made.append((folder, cell))
-        else:
-            skipped.append(cell)
-    return made, skipped
-
-
 def simulated_datasets(config: dict) -> list[str]:
     return [name for name, entry in config["datasets"].items() if entry.get("simulate")]
 
@@ -193,48 +131,5 @@ def simulated_cells(config: dict) -> list[Cell]:
     return [cell for cell in cells(config, simulated_datasets(config)) if not cell.registered.cuda_graph]
 
 
-def measured_here() -> list[Path]:
-    """Return the measurements in results/ that are shown in place of the archive without a GPU: cells, then jobs.
-
-    A few CPU times stand beside the archive: there must be a job, or a cell of a GPU variant.
-    """
-    cells, jobs = _cell_files(), _job_files()
-    on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
-    shown = jobs or any("/".join(path.parts[-3:-1]) in on_gpu for path in cells)
-    return [*cells, *jobs] if shown else []
-
-
-def measured_files() -> list[Path]:
-    """Return all measurements in results/ but the archives': jobs, then cells."""
-    return [*_job_files(), *_cell_files()]
-
-
-def _cell_files() -> list[Path]:
-    return sorted(Path("results/cells").glob("*/*/*.csv"))
-
-
-def _job_files() -> list[Path]:
-    return sorted(Path("results/batches").glob("*/*/*/timings.csv"))
-
-
 def no_dataset(config: dict, dataset: str) -> str:
     return f"there is no dataset {dataset!r}: choose one of {', '.join(config['datasets'])}"
-
-
-def identity(entry: dict) -> dict:
-    """Return the keys that define a dataset's graph, sorted, since Snakemake compares parameters as text."""
-    return json.loads(json.dumps({key: entry[key] for key in IDENTITY if key in entry}, sort_keys=True))
-
-
-def protocol_of(config: dict, algorithm: str = "", variant: str = "", simulated: bool = False) -> dict:
-    """Return how cells (of a variant) are measured, or simulated: then with the simulator's blocks and tiles."""
-    found = config["protocol"] | (config["simulator"] if simulated else {})
-    found = {key: value for key, value in found.items() if key not in OF_BATCHES}
-    if variant and find(algorithm, variant).ours:
-        found |= {key: max(found[key], least) for key, least in config["extensions"].items()}
-    return found
-
-
-def settings_text(protocol: dict) -> str:
-    """Return a protocol as one line, which Snakemake compares and shows."""
-    return " ".join(f"{name}={value}" for name, value in sorted(protocol.items()))

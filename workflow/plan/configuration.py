@@ -17,9 +17,10 @@ from kernels.errors import InputError
 from kernels.io import TEXT_FORMS
 from kernels.registry import ALGORITHMS, VARIANTS
 from workflow.data.download import check_sources, raw_name
-from workflow.measure import plan
+from workflow.plan import conditions, experiments, result_paths
 
-ROOT = Path(__file__).parents[1]
+ROOT = result_paths.ROOT
+DEFAULTS = ROOT / "config.yaml"
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, if installed: ten times as fast
 MOST_LEVELS = 50  # of lists and mappings in each other
@@ -36,20 +37,30 @@ _SCHEMA["properties"]["datasets"]["additionalProperties"]["properties"]["format"
 _VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(_SCHEMA)
 
 
+def complete(config: dict) -> None:
+    """Add the project's config.yaml to the given keys, which replace the same keys of the file."""
+    from snakemake.utils import update_config  # takes a second, which only Snakemake has spent already
+
+    given = dict(config)
+    config.clear()
+    config |= yaml.load(DEFAULTS.read_bytes(), _LOADER)
+    update_config(config, given)
+
+
 def check(config: dict) -> None:
     """Raise InputError for the first key or value that is not valid, with the valid ones."""
     for error in sorted(_VALIDATOR.iter_errors(config), key=lambda e: list(map(str, e.path))):
         raise InputError(f"config: {_said(error)}")
     _check_patterns("protocol.once", config["protocol"]["once"])
     for dataset, entry in config["datasets"].items():
-        plan.cells(config, [dataset])
+        experiments.cells(config, [dataset])
         _check_entry(f"datasets.{dataset}", entry)
     for name, entry in raw_entries(config).items():
         check_sources(name, entry, config["archives"])
     _check_names(config)
     _check_named_datasets(config)
-    if plan.simulating(config) and not plan.measured_here():
-        _check_archive(config["archive"])
+    if conditions.why_simulated(config) and not result_paths.measured_here():
+        _check_archive(config)
 
 
 def check_batch(name: str) -> None:
@@ -170,22 +181,23 @@ def _check_named_datasets(config: dict) -> None:
     for key, datasets in named.items():
         for dataset in datasets:
             if dataset not in config["datasets"]:
-                raise InputError(f"config: {key}: {plan.no_dataset(config, dataset)}")
+                raise InputError(f"config: {key}: {experiments.no_dataset(config, dataset)}")
 
 
-def _check_archive(archive: str) -> None:
+def _check_archive(config: dict) -> None:
     """Raise InputError if the archive that is drawn without a GPU does not exist."""
-    names = sorted(path.parent.name for path in Path("results/archive").glob("*/timings.csv"))
-    if archive not in names:
+    named, *others = result_paths.archives(config)
+    if not (file := Path(named, "timings.csv")).exists():
+        names = ", ".join(Path(folder).name for folder in others)
         raise InputError(
-            f"config: archive: nothing was measured here, and there is no results/archive/{archive}/timings.csv to "
-            f"draw instead: name one of those in results/archive/, which are {', '.join(names) or 'none'}"
+            f"config: archive: nothing was measured here, and there is no {file} to draw instead: name one of those in "
+            f"results/archive/, which are {names or 'none'}"
         )
 
 
 def check_arguments(words: Iterable[str]) -> None:
-    """Check what Snakemake reads before the Snakefile: config.yaml, and the files and values among its arguments."""
-    for word in ("config.yaml", *words):
+    """Check config.yaml, and what Snakemake reads before the Snakefile: the files and values among its arguments."""
+    for word in (result_paths.of_project("config.yaml"), *words):
         name, equals, value = word.partition("=")  # --configfile=FILE, or KEY=VALUE after --config
         path = Path(value if equals else name)
         if path.suffix in (".yaml", ".yml", ".json"):
@@ -276,9 +288,9 @@ def _duplicate(values: list):
     return next((value for number, value in enumerate(values) if value in values[:number]), None)
 
 
-def prepare_environment(config: dict) -> None:
+def prepare_environment(*, simulating: bool) -> None:
     """Let jobs find this Python and the project's packages, and use the simulator if wanted."""
     for name, first in (("PATH", Path(sys.executable).parent), ("PYTHONPATH", ROOT)):
         os.environ[name] = os.pathsep.join(filter(None, (str(first), os.environ.get(name))))
-    if plan.simulating(config):
+    if simulating:
         os.environ["NUMBA_ENABLE_CUDASIM"] = "1"

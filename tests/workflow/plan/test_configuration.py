@@ -16,11 +16,10 @@ from kernels.errors import InputError
 from kernels.registry import VARIANTS
 from tests.support.pages import block
 from tests.support.published import CONFIG
-from workflow import configuration
-from workflow.measure import plan, resources
+from workflow.plan import allocation, conditions, configuration, experiments, result_paths
 from workflow.store import tables
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCHEMA = yaml.safe_load(configuration.SCHEMA.read_text())
 WHOLE = yaml.safe_load((ROOT / "config.yaml").read_text())
 with open(ROOT / "workflow" / "paper" / "times.csv") as file:
@@ -69,9 +68,9 @@ def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(c
     ((name, entry),) = yaml.safe_load(block("extending.md", "datasets:\n", "yaml"))["datasets"].items()
     config["datasets"][name] = entry
     configuration.check(config)
-    assert {cell[1] for cell in plan.cells(config, [name])} >= {"stride_flag", "cpu", "scipy"}
-    assert not [cell for cell in plan.simulated_cells(config) if cell[2] == name]
-    assert [cell for cell in plan.table_cells(config, "table1") if cell[2] == name]
+    assert {cell[1] for cell in experiments.cells(config, [name])} >= {"stride_flag", "cpu", "scipy"}
+    assert not [cell for cell in experiments.simulated_cells(config) if cell[2] == name]
+    assert [cell for cell in experiments.table_cells(config, "table1") if cell[2] == name]
 
 
 def parts(schema, path=""):
@@ -295,7 +294,7 @@ def test_an_unknown_dataset_of_a_sweep_lists_the_valid_ones(config, key):
 
 @pytest.mark.parametrize("mode", ["simulator", "cuda"])
 def test_an_archive_that_would_be_drawn_must_exist(config, mode, monkeypatch, tmp_path):
-    """It is not drawn on a machine that measures, nor if something was measured."""
+    """It is not drawn on a machine that measures, nor if something was measured. The project's archives count too."""
     monkeypatch.chdir(tmp_path)
     for name in ("h100", "h200"):
         kept = tmp_path / "results" / "archive" / name / "timings.csv"
@@ -304,7 +303,7 @@ def test_an_archive_that_would_be_drawn_must_exist(config, mode, monkeypatch, tm
     configuration.check(config)
     config |= {"mode": mode, "archive": "h300"}
     if mode == "simulator":
-        assert re.search(r"there is no results/archive/h300/timings\.csv .* are h100, h200$", refused(config))
+        assert re.search(r"no results/archive/h300/timings\.csv .* are h100, h100-80gb-hbm3, h200$", refused(config))
         cell = tmp_path / "results" / "cells" / "dijkstra" / "naive" / "nyc.csv"
         cell.parent.mkdir(parents=True)
         cell.touch()
@@ -366,17 +365,17 @@ def test_names_that_would_clash_are_refused(config):
 
 def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
     config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall/cpu"]}
-    found = plan.cells(config, ["bay"])
+    found = experiments.cells(config, ["bay"])
     dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
     assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
     config["datasets"]["bay"] |= {"gpu": ["dijkstra", "dijkstra/naive"], "cpu": []}
-    assert plan.cells(config, ["bay"]) == dijkstra
+    assert experiments.cells(config, ["bay"]) == dijkstra
 
 
 def test_targets_are_datasets_algorithms_and_variants(config):
-    targets = plan.targets(config)
-    everything = [cell for cell in plan.cells(config) if cell not in plan.named_cells(config)]
-    by_name = {cell[2] for cell in plan.named_cells(config)}
+    targets = experiments.targets(config)
+    everything = [cell for cell in experiments.cells(config) if cell not in experiments.named_cells(config)]
+    by_name = {cell[2] for cell in experiments.named_cells(config)}
     assert set(targets) == {name for cell in everything for name in cell} | by_name
     assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
     assert targets["dijkstra"] == [cell for cell in everything if cell[0] == "dijkstra"]
@@ -394,16 +393,20 @@ BY_NAME = (
 def test_families_are_measured_by_their_names_alone():
     """No table, figure, algorithm or variant makes them, though Table 6 may show some."""
     config = WHOLE
-    found, families = plan.named_cells(config), plan.family_cells(config)
+    found, families = experiments.named_cells(config), experiments.family_cells(config)
     names = list(dict.fromkeys(cell[2] for cell in found))
     assert {cell[2] for cell in families}.isdisjoint(BY_NAME) and len(families) >= 45
     assert {cell[2] for cell in found} >= {*BY_NAME, *(cell[2] for cell in families)}
     assert {cell[:2] for cell in found if cell[2] in BY_NAME} == {("delta_stepping", "near_far"), ("dijkstra", "scipy")}
-    others = [*plan.table_cells(config, *tables.DEFINITIONS), *plan.compared_cells(config), *plan.claimed_cells(config)]
-    others += [cell for name, wanted in plan.targets(config).items() if name not in names for cell in wanted]
+    others = [
+        *experiments.table_cells(config, *tables.DEFINITIONS),
+        *experiments.compared_cells(config),
+        *experiments.claimed_cells(config),
+    ]
+    others += [cell for name, wanted in experiments.targets(config).items() if name not in names for cell in wanted]
     assert not set(found) & set(others)
     for name in names:
-        assert plan.targets(config)[name] == plan.jobs(config)["sssp", name]
+        assert experiments.targets(config)[name] == experiments.jobs(config)["sssp", name]
 
 
 def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
@@ -421,13 +424,15 @@ def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
 
 
 def test_the_papers_cells(config):
-    cpu = [cell for cell in plan.cells(config) if cell[1] == "cpu" and not cell[2].startswith(("sample", "rome"))]
+    cpu = [
+        cell for cell in experiments.cells(config) if cell[1] == "cpu" and not cell[2].startswith(("sample", "rome"))
+    ]
     assert cpu == [
         ("bellman_ford", "cpu", "nyc"),
         ("dijkstra", "cpu", "gnutella04"),
         ("floyd_warshall", "cpu", "gnutella04"),
     ]
-    cells = [plan.table_cells(config, table) for table in plan.PAPER_TABLES]
+    cells = [experiments.table_cells(config, table) for table in experiments.PAPER_TABLES]
     sizes = [sum(VARIANTS[f"{cell[0]}/{cell[1]}"].origin == "paper" for cell in of_table) for of_table in cells]
     assert sizes == [1 + 6 * 3 + 3, 2, 1 + 3 * 5 + 5]  # with the CUDA-graph variants that config names
 
@@ -435,7 +440,11 @@ def test_the_papers_cells(config):
 @pytest.mark.parametrize("change", [{"gpu": []}, {"cpu": ["dijkstra"]}, {"simulate": True}])
 def test_keys_that_do_not_define_a_datasets_graph(config, change):
     entry = config["datasets"]["gnutella04"]
-    assert plan.identity(entry | change) == plan.identity(dict(reversed(entry.items()))) == plan.identity(entry)
+    assert (
+        conditions.identity(entry | change)
+        == conditions.identity(dict(reversed(entry.items())))
+        == conditions.identity(entry)
+    )
 
 
 @pytest.mark.parametrize(
@@ -456,7 +465,7 @@ def test_keys_that_do_not_define_a_datasets_graph(config, change):
 )
 def test_keys_that_define_a_datasets_graph(config, change):
     entry = config["datasets"]["gnutella04"]
-    assert plan.identity(entry | change) != plan.identity(entry)
+    assert conditions.identity(entry | change) != conditions.identity(entry)
 
 
 @pytest.mark.parametrize(
@@ -471,93 +480,50 @@ def test_keys_that_define_a_datasets_graph(config, change):
     ],
 )
 def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
-    monkeypatch.setattr(plan.driver, "simulated", lambda: simulated)
-    monkeypatch.setattr(plan.choice, "gpu_visible", lambda: gpu)
+    monkeypatch.setattr(conditions.driver, "simulated", lambda: simulated)
+    monkeypatch.setattr(conditions.choice, "gpu_visible", lambda: gpu)
     config["mode"] = mode
-    assert plan.simulating(config) is expected
+    assert bool(conditions.why_simulated(config)) is expected
 
 
-def test_in_the_simulator_blocks_and_tiles_are_its_own(config, monkeypatch):
-    monkeypatch.setattr(plan, "simulating", lambda config: True)
-    inside = plan.protocol_of(config, simulated=True)
-    outside = {key: value for key, value in config["protocol"].items() if key not in plan.OF_BATCHES}
-    assert plan.protocol_of(config) == outside  # of a CPU variant, measured there too
+def test_in_the_simulator_blocks_and_tiles_are_its_own(config):
+    inside = conditions.protocol_of(config, simulated=True)
+    outside = {key: value for key, value in config["protocol"].items() if key not in conditions.OF_BATCHES}
+    assert conditions.protocol_of(config) == outside  # of a CPU variant, measured there too
     assert inside == outside | config["simulator"] != outside
 
 
+def unarchived_min(config, cell):
+    """The minutes of a cell that no archive has, given as algorithm/variant/dataset."""
+    return allocation.runtime_min(config, ["none"], [experiments.Cell(*cell.split("/"))])
+
+
 def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(config):
-    common = plan.protocol_of(config)
+    common = conditions.protocol_of(config)
     for variant in VARIANTS.values():
-        found = plan.protocol_of(config, variant.algorithm, variant.name)
+        found = conditions.protocol_of(config, variant.algorithm, variant.name)
         if variant.ours:
             assert found == common | {"repeats": 20, "budget_s": 600}
         else:
             assert found == common
-    minutes = [resources.runtime_min(config, "floyd_warshall", name, "gnutella04") for name in ("tiled", "blocked")]
+    minutes = [unarchived_min(config, f"floyd_warshall/{name}/gnutella04") for name in ("tiled", "blocked")]
     assert minutes[1] - minutes[0] == (600 - 60) / 60
     config["protocol"] |= {"repeats": 30, "budget_s": 700}
-    found = plan.protocol_of(config, "floyd_warshall", "blocked")
+    found = conditions.protocol_of(config, "floyd_warshall", "blocked")
     assert (found["repeats"], found["budget_s"]) == (30, 700)
     assert {"floyd_warshall/blocked", "bellman_ford/multi_source_apsp"} <= {
         key for key, variant in VARIANTS.items() if variant.ours
     }
 
 
-@pytest.mark.parametrize(
-    ("simulating", "cell", "folder", "reason"),
-    [
-        (False, "bellman_ford/stride/nyc", "cells", "^$"),
-        (False, "bellman_ford/cpu/nyc", "cells", "^$"),
-        (False, "bellman_ford/stride/sample1", "simulated", "simulated only in the mode simulator"),
-        (True, "bellman_ford/stride/sample1", "simulated", "^$"),
-        (
-            True,
-            "bellman_ford/stride/nyc",
-            "cells",
-            "on nyc cannot be measured here: .*: run it on a machine with a GPU",
-        ),
-        (True, "dijkstra/scipy/nyc", "cells", "^$"),
-        (True, "dijkstra/scipy/nyc", "simulated", "too large for the CUDA simulator: choose sample1 or sample3$"),
-        (
-            False,
-            "bellman_ford/strde/nyc",
-            "cells",
-            "no variant bellman_ford/strde: choose one of .*bellman_ford/stride,",
-        ),
-        (False, "bellman_ford/stride/nyk", "cells", "no dataset 'nyk': choose one of nyc, bay"),
-    ],
-)
-def test_which_cells_are_refused(config, monkeypatch, simulating, cell, folder, reason):
-    monkeypatch.setattr(plan, "simulating", lambda config: simulating)
-    cell = plan.Cell(*cell.split("/"))
-    assert re.search(reason, plan.refusal(config, cell, folder))
-    if reason != "^$":
-        with pytest.raises(InputError, match=reason):
-            plan.check(config, [cell], folder)
-
-
-def test_what_a_target_makes_with_a_gpu_and_without(config, monkeypatch):
-    wanted = [cell for cell in plan.cells(config) if cell[2] in ("nyc", "sample1")]
-    monkeypatch.setattr(plan, "simulating", lambda config: False)
-    assert plan.makeable(config, wanted) == ([("cells", cell) for cell in wanted], [])
-    monkeypatch.setattr(plan, "simulating", lambda config: True)
-    made, skipped = plan.makeable(config, wanted)
-    assert {folder for folder, cell in made if cell[2] == "sample1"} == {"simulated"}
-    of_nyc = [cell for cell in wanted if cell[2] == "nyc"]
-    assert [("cells", cell) for cell in of_nyc if not cell.registered.on_gpu] == [
-        one for one in made if one[1][2] == "nyc"
-    ]
-    assert skipped == [cell for cell in of_nyc if cell.registered.on_gpu]
-
-
 def test_what_is_simulated_without_a_target(config):
-    found = plan.simulated_cells(config)
+    found = experiments.simulated_cells(config)
     plain = {key for key, variant in VARIANTS.items() if not variant.cuda_graph}
     assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
     assert {key for key in plain if VARIANTS[key].on_gpu} == {
         "/".join(cell[:2]) for cell in found if cell.registered.on_gpu and cell[2] == "sample1"
     }
-    assert plan.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
+    assert experiments.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
 
 
 def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_path):
@@ -566,16 +532,16 @@ def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_p
     for shown, path in zip(([], cells[::-1]), cells, strict=True):
         path.parent.mkdir(parents=True)
         path.touch()
-        assert plan.measured_here() == shown
+        assert result_paths.measured_here() == shown
     cells[1].unlink()
     job = Path("results/batches/one/sssp/nyc/timings.csv")
     job.parent.mkdir(parents=True)
     job.touch()
-    assert plan.measured_here() == [cells[0], job]
+    assert result_paths.measured_here() == [cells[0], job]
 
 
 def test_cuda_graph_variants_run_on_two_datasets(config):
-    assert {cell[2] for cell in plan.compared_cells(config) if VARIANTS["/".join(cell[:2])].cuda_graph} == {
+    assert {cell[2] for cell in experiments.compared_cells(config) if VARIANTS["/".join(cell[:2])].cuda_graph} == {
         "nyc",
         "gnutella04",
     }
@@ -584,7 +550,7 @@ def test_cuda_graph_variants_run_on_two_datasets(config):
 def test_time_is_for_the_budget_and_the_run_that_passes_it(config):
     def minutes(key, **changes):
         changed = config | {"protocol": config["protocol"] | changes}
-        return resources.runtime_min(changed, *key.split("/"), "e")
+        return unarchived_min(changed, f"{key}/e")
 
     def more(key, **changes):
         return minutes(key, **changes) - minutes(key)
@@ -593,7 +559,7 @@ def test_time_is_for_the_budget_and_the_run_that_passes_it(config):
     assert more("bellman_ford/naive", budget_s=budget + 6000) == more("bellman_ford/cpu", budget_s=budget + 6000) == 100
     assert more("bellman_ford/cpu", timeout_s=timeout + 6000) == 100 and more("bellman_ford/naive", timeout_s=1) == 0
     n, m = (config["datasets"]["e"][name] for name in ("vertices", "arcs"))
-    assert minutes("bellman_ford/naive") == math.ceil((600 + budget + 6e-11 * n * (n + m)) / 60)
+    assert minutes("bellman_ford/naive") == math.ceil((4 * 60 + 600 + budget + 6e-11 * n * (n + m)) / 60)
 
 
 @pytest.mark.parametrize(
@@ -605,13 +571,15 @@ def test_memory_is_for_the_rows_that_the_oracle_checks(config, full_check, check
     n = 10_000
     config["datasets"]["town"] = {"vertices": n, "arcs": n}
     config["protocol"] |= {"full_check": full_check, "checked_rows": checked_rows}
-    assert resources.memory_mb(config, "floyd_warshall", "naive", "town") == 2000 + 1600 + math.ceil(4 * n * rows / 1e6)
-    assert resources.memory_mb(config, "bellman_ford", "naive", "town") == 2000 + 2
+    assert allocation.memory_mb(config, "floyd_warshall", "naive", "town") == 2000 + 1600 + math.ceil(
+        4 * n * rows / 1e6
+    )
+    assert allocation.memory_mb(config, "bellman_ford", "naive", "town") == 2000 + 2
 
 
 def test_limits_follow_the_size(config):
-    cells = plan.cells(config)
-    limits = {cell: (resources.runtime_min(config, *cell), resources.memory_mb(config, *cell)) for cell in cells}
+    cells = experiments.cells(config)
+    limits = {cell: (unarchived_min(config, "/".join(cell)), allocation.memory_mb(config, *cell)) for cell in cells}
     for row in TIMES:
         seconds = 60 * limits[row["algorithm"], row["variant"], row["dataset"]][0]
         run = config["protocol"]["timeout_s"] if row["variant"] == "cpu" else 1.2 * float(row["seconds"])
