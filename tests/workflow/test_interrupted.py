@@ -58,7 +58,7 @@ def kill_job(process, script):
     """SIGKILL to the job alone; Snakemake then ends by itself and says so."""
     (job,) = jobs(process, script)
     job.send_signal(signal.SIGKILL)
-    assert "Error in rule" in process.stdout.read()
+    assert re.search(r"SIGKILL(.|\n)*failed: see logs/", process.stdout.read())
     assert process.wait() == 1
 
 

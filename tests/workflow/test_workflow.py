@@ -329,6 +329,29 @@ def test_a_configuration_without_end_ends_in_one_message(tmp_path, words):
     assert "Traceback" not in said and 'File "' not in said
 
 
+def test_a_step_that_fails_ends_with_its_message(tmp_path):
+    said = Project.make(tmp_path).snakemake("compare", "--config", "mode=simulator", code=1)
+    assert said.count("nothing to compare: nothing was measured here: run snakemake --cores 1 batch first") == 1
+    assert "compare failed: see logs/compare.log" in said
+    assert not re.search("RuleException|CalledProcessError|message: None|Traceback", said)
+
+
+def test_a_target_after_configfile_is_refused(fresh):
+    said = fresh.snakemake("--configfile", "config.yaml", "table1", code=1)
+    assert "--configfile: table1: no such file" in last_line(said) and "snakemake table1 --configfile" in said
+
+
+def test_four_cards_are_planned_without_a_gpu(fresh):
+    words = "-n", "batch", "--config", "mode=auto", "--resources"
+    assert "no GPU is visible" in fresh.snakemake(*words, "gpu=1", code=1)
+    assert "Measure sssp on nyc, batch one" in fresh.snakemake(*words, "gpu=4")
+
+
+def test_a_reason_lists_a_few_files(fresh):
+    reasons = re.findall("(?i)reason: .*", fresh.snakemake("-n", "all"))
+    assert reasons and max(map(len, reasons)) < 200
+
+
 def test_a_broken_file_of_numbas_settings_ends_before_any_job(tmp_path):
     project = Project.make(tmp_path)
     (tmp_path / ".numba_config.yaml").write_text("opt: [")

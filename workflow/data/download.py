@@ -277,8 +277,9 @@ def download(dataset: str, entry: dict, archives: dict, options: dict, target: P
             part.delete()
             return
         logging.info("%s", failures[-1])
+    why = failures[0] if len(failures) == 1 else "the reason of each is above"
     raise InputError(
-        f"{dataset}: no source provided the file ({'; '.join(failures)}): put it at {target} yourself, "
+        f"{dataset}: no source provided the file ({why}): put it at {target} yourself, "
         f"or name another source in datasets.{dataset}.sources or archives"
     )
 

@@ -197,7 +197,12 @@ def _check_archive(config: dict) -> None:
 
 def check_arguments(words: Iterable[str]) -> None:
     """Check config.yaml, and what Snakemake reads before the Snakefile: the files and values among its arguments."""
+    option = ""
     for word in (result_paths.of_project("config.yaml"), *words):
+        option = word if word.startswith("-") else option
+        if option in ("--configfile", "--configfiles") and word != option and not Path(word).is_file():
+            said = "correct the path" if Path(word).suffix else f"name a target first: snakemake {word} {option} FILE"
+            raise InputError(f"{option}: {word}: no such file (all words after {option} are files): {said}")
         name, equals, value = word.partition("=")  # --configfile=FILE, or KEY=VALUE after --config
         path = Path(value if equals else name)
         if path.suffix in (".yaml", ".yml", ".json"):

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 
 from kernels.errors import InputError, explain
 from kernels.gpu import driver
-from workflow.plan import allocation, conditions, configuration, experiments
+from workflow.plan import allocation, conditions, configuration, experiments, messages
 from workflow.plan.planner import SEARCH, SWEPT, Plan
 from workflow.plan.view_inputs import ViewInputs
 from workflow.views import catalogue
@@ -29,6 +29,8 @@ def untracked(value):
     return lambda wildcards, output: value
 
 
+messages.shorten(logger)
+
 with refused():
     driver.check_settings()
     for file in (*workflow.configfiles, *workflow.overwrite_configfiles):
@@ -36,11 +38,15 @@ with refused():
     configuration.complete(config)
     configuration.check(config)
     gpus = workflow.global_resources.get("gpu")
+    cards = gpus.value or 1 if gpus else 1
+    # A dry run with --resources gpu=4 shows the plan for a machine with four cards.
+    dry_run = not {"-n", "-np", "--dry-run", "--dryrun"}.isdisjoint(sys.argv)
+    planned_for_cards = dry_run and cards > 1 and config["mode"] == "auto" and not driver.simulated()
     plan = Plan(
         config=config,
-        why_simulated=conditions.why_simulated(config),
+        why_simulated="" if planned_for_cards else conditions.why_simulated(config),
         cores=workflow.resource_settings.cores or 1,
-        cards=gpus.value or 1 if gpus else 1,
+        cards=cards,
         # The profile for Slurm always sets an account. With it, messages show what a job requests, also in a dry run.
         on_slurm="slurm_account" in (workflow.resource_settings.default_resources or {}),
     )

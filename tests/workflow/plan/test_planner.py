@@ -109,3 +109,9 @@ def test_a_card_that_no_archive_has_gets_more_time(monkeypatch):
         return planned().job_minutes(job)
 
     assert minutes("h200") < minutes("") == minutes("v100")
+
+
+def test_without_a_gpu_the_message_gives_the_reason_and_under_slurm_the_mode():
+    cell = experiments.Cell("bellman_ford", "naive", "nyc")
+    assert "no GPU is visible: run it on" in planned(simulating=True).refusal(cell)
+    assert "pass mode=cuda after --config" in planned(simulating=True, on_slurm=True).refusal(cell)
