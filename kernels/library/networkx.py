@@ -261,18 +261,16 @@ class Tree:
 
 # NetworkX's interface for backends.
 
-WHY_NOT: dict[str, tuple[Callable[[Mapping], str], ...]] = {}  # by function of this backend
+# Why NetworkX must run a call itself, and a function of the call's arguments that returns whether this applies.
+Refusal = tuple[str, Callable[[Mapping], bool]]
+REFUSALS: dict[str, tuple[Refusal, ...]] = {}  # by function of this backend
 
 
-def networkx_algorithm(*why_not: Callable[[Mapping], str]) -> Callable[[Function], Function]:
-    """List the function in the backend's metadata (networkx_info.py).
-
-    why_not: functions of the call's arguments. They return the reason why NetworkX must run the call itself, or an
-    empty string.
-    """
+def networkx_algorithm(*refusals: Refusal) -> Callable[[Function], Function]:
+    """List the function in the backend's metadata (networkx_info.py), and its refusals for `can_run`."""
 
     def register(function: Function) -> Function:
-        WHY_NOT[function.__name__] = why_not
+        REFUSALS[function.__name__] = refusals
         return function
 
     return register
@@ -299,7 +297,7 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     given = call.arguments
     if not len(given["G"]):
         return "the graph has no node"
-    return next(filter(None, (why_not(given) for why_not in WHY_NOT[name])), True)
+    return next((reason for reason, applies in REFUSALS[name] if applies(given)), True)
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
@@ -719,16 +717,12 @@ def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Itera
 # Search from one source, to one target or for all pairs, depending on the arguments. For one source and one target,
 # NetworkX itself searches.
 
-
-def _left_pairs(given: Mapping) -> str:
-    if given["method"] not in ("dijkstra", "bellman-ford"):
-        return "the method is not Dijkstra or Bellman-Ford"
-    if given["source"] is not None and given["target"] is not None:
-        return "for one pair NetworkX searches from both ends"
-    return ""
+METHODS = "dijkstra", "bellman-ford"
+OTHER_METHOD = "the method is not Dijkstra or Bellman-Ford", lambda given: given["method"] not in METHODS
+PAIR = "for one pair NetworkX searches from both ends", lambda given: None not in (given["source"], given["target"])
 
 
-@networkx_algorithm(_left_pairs)
+@networkx_algorithm(OTHER_METHOD, PAIR)
 def shortest_path(
     G: Converted,
     source: Node | None = None,
@@ -752,7 +746,7 @@ def shortest_path(
     return every(G) if source is None else one(G, source)
 
 
-@networkx_algorithm(_left_pairs)
+@networkx_algorithm(OTHER_METHOD, PAIR)
 def shortest_path_length(
     G: Converted,
     source: Node | None = None,
@@ -782,27 +776,16 @@ def _reversed(paths: Paths) -> Paths:
 
 # Centralities and other measures.
 
-
-def _left_known(given: Mapping) -> str:
-    known = given["sp"] if "sp" in given else given["e"]
-    return "" if known is None else "distances or eccentricities are given"
-
-
-def _left_bounds(given: Mapping) -> str:
-    bounds = given["usebounds"] and not given["G"].is_directed()
-    return "with bounds NetworkX takes few searches" if bounds else ""
+KNOWN = "distances or eccentricities are given", lambda given: given.get("sp", given.get("e")) is not None
+BOUNDS = "with bounds NetworkX takes few searches", lambda given: given["usebounds"] and not given["G"].is_directed()
+TREE = (
+    "the center of a tree takes no search",
+    lambda given: given["weight"] is None and given["G"].number_of_edges() == len(given["G"]) - 1,
+)
+NOT_DIJKSTRA = "the method is not Dijkstra", lambda given: given["method"] not in (None, "unweighted", "dijkstra")
 
 
-def _left_trees(given: Mapping) -> str:
-    tree = given["weight"] is None and given["G"].number_of_edges() == len(given["G"]) - 1
-    return "the center of a tree takes no search" if tree else ""
-
-
-def _left_methods(given: Mapping) -> str:
-    return "" if given["method"] in (None, "unweighted", "dijkstra") else "the method is not Dijkstra"
-
-
-@networkx_algorithm(_left_known)
+@networkx_algorithm(KNOWN)
 def closeness_centrality(
     G: Converted,
     u: Node | None = None,
@@ -834,7 +817,7 @@ def harmonic_centrality(
     return dict(zip(nodes, found.tolist(), strict=True))
 
 
-@networkx_algorithm(_left_known)
+@networkx_algorithm(KNOWN)
 def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
     """Return the eccentricity of each node; if `v` is given, of the node v or the nodes v."""
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
@@ -847,19 +830,19 @@ def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight:
     return by_node[v] if v in G else by_node
 
 
-@networkx_algorithm(_left_known, _left_bounds)
+@networkx_algorithm(KNOWN, BOUNDS)
 def diameter(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
     """Return the largest eccentricity."""
     return max(eccentricity(G, weight=weight).values())
 
 
-@networkx_algorithm(_left_known, _left_bounds)
+@networkx_algorithm(KNOWN, BOUNDS)
 def radius(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
     """Return the least eccentricity."""
     return min(eccentricity(G, weight=weight).values())
 
 
-@networkx_algorithm(_left_known, _left_bounds, _left_trees)
+@networkx_algorithm(KNOWN, BOUNDS, TREE)
 def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the radius."""
     found = eccentricity(G, weight=weight)
@@ -867,7 +850,7 @@ def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weig
     return [node for node, value in found.items() if value == least]
 
 
-@networkx_algorithm(_left_known, _left_bounds)
+@networkx_algorithm(KNOWN, BOUNDS)
 def periphery(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the diameter."""
     found = eccentricity(G, weight=weight)
@@ -875,7 +858,7 @@ def periphery(G: Converted, e: Mapping | None = None, usebounds: bool = False, w
     return [node for node, value in found.items() if value == most]
 
 
-@networkx_algorithm(_left_methods)
+@networkx_algorithm(NOT_DIJKSTRA)
 def average_shortest_path_length(G: Converted, weight: Weight = None, method: str | None = None) -> float:
     """Return the mean length over all pairs of nodes."""
     if len(G.nodes) == 1:

@@ -93,6 +93,12 @@ class Wanted(NamedTuple):
         """The largest distance of a search in integers."""
         return int(min(self.limit, INF - 1))
 
+    def on_card(self, run: Run) -> Any:
+        """Allocate an array for the distances on the card, (k * t,)."""
+        run.require(self.size * self.dtype.itemsize)
+        (out,) = run.allocate((self.size, self.dtype))
+        return out
+
 
 def new_run(**settings: Any) -> Run:
     """Return a Run that does not wait after each launch, unless `settings` has waits=True."""
@@ -116,6 +122,10 @@ class SearchedGraph:
     def downloads(self) -> copies.Downloads:
         """The buffers for copies to the host."""
         return copies.Downloads()
+
+    def constants(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
+        """Return the arrays `none` and `seen` of the kernel take_targets."""
+        return np.array([NO_PATH[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
 
     @cached_property
     def largest(self) -> int:
@@ -225,37 +235,7 @@ class ByVariant(Search):
         yield from ((source, result.distances[source]) for source in sources)
 
 
-class OnCard(Search):
-    """A search whose distances can stay on the card. `fill` selects the targets and converts distances there."""
-
-    def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
-        """Return the wanted distances as an array on the card, (k * t,).
-
-        reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
-        """
-        raise NotImplementedError
-
-    def fill(self, wanted: Wanted, found: np.ndarray) -> None:
-        most = max(1, COPIED_AT_ONCE // max(1, wanted.row_bytes))
-        for start in range(0, len(found) if found.size else 0, most):
-            into = found[start : start + most].reshape(-1)
-            on_card = self.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
-            if into.nbytes < copies.LARGE:
-                on_card.copy_to_host(into)
-            else:
-                self.on.downloads.copy(on_card, into)
-
-    def _new(self, wanted: Wanted, run: Run) -> Any:
-        run.require(wanted.size * wanted.dtype.itemsize)
-        (out,) = run.allocate((wanted.size, wanted.dtype))
-        return out
-
-    def _constants(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
-        """Return the arrays `none` and `seen` of the kernel take_targets."""
-        return np.array([NO_PATH[wanted.dtype]], wanted.dtype), np.array([0, 0, INF - 1 - self.on.largest], np.int32)
-
-
-class ByNearFar(OnCard):
+class ByNearFar(Search):
     """Search by Near-Far on the card, one source after the other."""
 
     def __init__(self, on: SearchedGraph) -> None:
@@ -304,18 +284,19 @@ class ByNearFar(OnCard):
 
     def fill(self, wanted: Wanted, found: np.ndarray) -> None:
         if not wanted.every:
-            super().fill(wanted, found)
+            _fill_from_card(self, wanted, found)
         elif wanted.dtype == np.float64:
             for source, (first, *others) in places_of(wanted.sources).items():
                 self._download(self.search(source, tree=False), found[first], None)
                 found[others] = found[first]
         else:
-            Search.fill(self, wanted, found)
+            super().fill(wanted, found)
 
     def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
-        run, out = self.run, self._new(wanted, self.run)
+        """Return the wanted distances as a new array on the card, (k * t,)."""
+        run, out = self.run, wanted.on_card(self.run)
         if wanted.size:
-            none, seen = self._constants(wanted)
+            none, seen = self.on.constants(wanted.dtype)
             into = *run.upload(none), out, *run.upload(seen)
             numbers = wanted.targets.astype(np.int32), np.arange(len(wanted.sources), dtype=np.int32)
             rows, places = run.upload(*numbers)
@@ -326,7 +307,7 @@ class ByNearFar(OnCard):
         return out
 
 
-class InHierarchy(OnCard):
+class InHierarchy(Search):
     """Search in a contraction hierarchy on the card."""
 
     def __init__(self, on: SearchedGraph) -> None:
@@ -369,14 +350,22 @@ class InHierarchy(OnCard):
                     searches.run.download((on_card[start * n : (start + len(some)) * n], found))
                     yield from zip(some, found.reshape(-1, n), strict=True)
 
+    def fill(self, wanted: Wanted, found: np.ndarray) -> None:
+        _fill_from_card(self, wanted, found)
+
     def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
-        out = self.targets.result(wanted.size, wanted.dtype) if reuse else self._new(wanted, self.targets.run)
+        """Return the wanted distances as an array on the card, (k * t,).
+
+        reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
+        """
+        run = self.targets.run
+        out = self.targets.result(wanted.size, wanted.dtype) if reuse else wanted.on_card(run)
         if not wanted.size:
             return out
-        none, seen = self._constants(wanted)
+        none, seen = self.on.constants(wanted.dtype)
         sources, ends = wanted.sources, wanted.targets
         try:
-            self.targets.run.download((self.targets.search(sources, ends, wanted.most, none, out, seen), seen))
+            run.download((self.targets.search(sources, ends, wanted.most, none, out, seen), seen))
         finally:
             self.targets.release()
         if wanted.most == INF - 1 and not self.on.fits and (seen[1] if wanted.every else seen[0]):
@@ -414,6 +403,18 @@ class InHierarchy(OnCard):
         # On a path that is too long, the last distance that fits is more than INF - 1 - (the largest weight).
         for _ in self.rows(sources[eccentricity > INF - 1 - self.on.largest]):
             pass
+
+
+def _fill_from_card(search: ByNearFar | InHierarchy, wanted: Wanted, found: np.ndarray) -> None:
+    """Let the card select the targets and convert the distances, and copy them to `found`."""
+    most = max(1, COPIED_AT_ONCE // max(1, wanted.row_bytes))
+    for start in range(0, len(found) if found.size else 0, most):
+        into = found[start : start + most].reshape(-1)
+        on_card = search.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
+        if into.nbytes < copies.LARGE:
+            on_card.copy_to_host(into)
+        else:
+            search.on.downloads.copy(on_card, into)
 
 
 class WholeNumbers:
@@ -533,10 +534,9 @@ class WholeNumbers:
         if key == HIERARCHY_REDUCED:
             found = self.hierarchy.reduced(sources, reciprocals=reciprocals)
             self.hierarchy.refuse_too_far(sources, found.eccentricity)
-            columns: tuple = found.eccentricity, found.farthest, found.reached, found.total, found.reciprocals
-        else:
-            columns = _reduced(sources, self.by(key).rows(sources), INF, reciprocals=reciprocals)
-        return _eccentricities(sources, columns, (np.int32, np.int64), key, reason)
+            columns = found.eccentricity, found.farthest, found.reached, found.total
+            return Eccentricities(sources, *columns, key, reason, found.reciprocals)
+        return _reduced(sources, self.by(key).rows(sources), INF, (key, reason), reciprocals)
 
 
 class Float64:
@@ -606,8 +606,7 @@ class Float64:
         """Search from the distinct sources."""
         search = FloatSearch(self, sources)
         rows = (row[:2] for row in search.rows(tree=False))
-        columns = _reduced(sources, rows, np.inf, reciprocals=reciprocals)
-        return _eccentricities(sources, columns, (np.float64, np.float64), search.variant, search.reason)
+        return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:
         """Search on the card from all of the distinct sources together; return distances and predecessors, (n,).
@@ -768,22 +767,17 @@ def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: in
 
 
 def _reduced(
-    sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float, *, reciprocals: bool
-) -> tuple:
-    """Return the columns of `Eccentricities`. rows: pairs of a source and its distances, in any order."""
+    sources: np.ndarray, rows: Iterable[tuple[int, np.ndarray]], no_path: float, how: tuple[str, str], reciprocals: bool
+) -> Eccentricities:
+    """Reduce the rows of the distinct sources. rows: pairs of a source and its distances, in any order."""
     found = {}
     for source, row in rows:
         reached = row != no_path
         farthest = np.where(reached, row, -np.inf).argmax()
-        inverse = (1 / row[reached & (row != 0)]).sum() if reciprocals else None
+        inverse = (1 / row[reached & (row != 0)]).sum() if reciprocals else 0
         found[source] = row[farthest], farthest, reached.sum(), row.sum(where=reached), inverse
-    *columns, sums = tuple(zip(*(found[source] for source in sources.tolist()), strict=True)) or ([],) * 5
-    return *columns, np.array(sums, np.float64) if reciprocals else None
-
-
-def _eccentricities(sources: np.ndarray, columns: tuple, kinds: tuple, key: str, reason: str) -> Eccentricities:
-    """Return the columns with their types. kinds: of the eccentricity and of the total."""
-    *others, sums = columns
-    types = kinds[0], np.int32, np.int32, kinds[1]
-    largest, farthest, reached, total = (np.asarray(one).astype(kind) for one, kind in zip(others, types, strict=True))
-    return Eccentricities(sources, largest, farthest, reached, total, key, reason, sums)
+    number, total = (np.int32, np.int64) if no_path == INF else (np.float64, np.float64)
+    kinds = number, np.int32, np.int32, total, np.float64
+    columns = zip(*(found[source] for source in sources.tolist()), strict=True) if found else [()] * 5
+    largest, farthests, counts, totals, sums = map(np.array, columns, kinds)
+    return Eccentricities(sources, largest, farthests, counts, totals, *how, sums if reciprocals else None)
