@@ -337,18 +337,15 @@ def test_without_measurements(number):
 @pytest.mark.parametrize("name", [name for name in DEFINITIONS if name != "table7"])  # it has a row for each variant
 @pytest.mark.parametrize("dataset", [None, "village"])
 def test_tables_of_no_dataset_and_of_one_that_the_paper_does_not_have(name, dataset):
-    entry = {
-        "vertices": 4,
-        "arcs": 12,
-        "tables": {"sssp": ["table1", "table6"], "apsp": ["table2", "table3"]},
-    }
+    problem = VARIANTS[next(iter(heads(name)))].problem
+    entry = {"vertices": 4, "arcs": 12, "tables": {problem: [name]}}
     shown, nothing = ({dataset: entry} if dataset else {}), measurements.load([])
     if name == "table6":
         made = table6.files(shown, nothing, measurements.load_sweep("sources", []), "Nothing measured.", TOLERANCE)
     else:
         made = tables.files(define(name, shown), nothing, "Nothing measured.")
-    heads, *body = cells(".md", made[".md"])
-    assert heads[0] == "Dataset" and {row[0] for row in body} == ({"village.txt"} if dataset else set())
+    names, *body = cells(".md", made[".md"])
+    assert names[0] == "Dataset" and {row[0] for row in body} == ({"village.txt"} if dataset else set())
     assert "no measurement" in made[".md"] if dataset else "no measurement" not in made[".md"]
 
 
