@@ -17,6 +17,7 @@ from kernels.errors import InputError
 from kernels.registry import ALGORITHMS, VARIANTS
 from workflow.data.download import check_sources, raw_name
 from workflow.measure import plan
+from workflow.store import measurements
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
@@ -172,10 +173,10 @@ def _check_named_datasets(config: dict) -> None:
 
 def _check_archive(archive: str) -> None:
     """Raise InputError if the archive that is drawn without a GPU does not exist."""
-    names = sorted(path.parent.name for path in Path("results/archive").glob("*/timings.csv"))
+    names = sorted(path.name for path in Path("results/archive").glob("*") if measurements.files(path))
     if archive not in names:
         raise InputError(
-            f"config: archive: nothing was measured here, and there is no results/archive/{archive}/timings.csv to "
+            f"config: archive: nothing was measured here, and there is nothing in results/archive/{archive}/ to "
             f"draw instead: name one of those in results/archive/, which are {', '.join(names) or 'none'}"
         )
 

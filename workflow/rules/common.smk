@@ -76,12 +76,17 @@ def measured(cells, also=()):
     if not SIMULATING:
         return paths.measured(JOBS, BATCHES, cells, also)
     # Absolute paths, so that Snakemake treats them as existing inputs.
-    return [str(path.resolve()) for path in plan.measured_here()] or existing(f"{ARCHIVE}/timings.csv")
+    return [str(path.resolve()) for path in plan.measured_here()] or list(map(str, measurements.files(ARCHIVE)))
 
 
-def kept(csv):
-    """Return the file in results/ if it exists, else the archive's file if it exists, else nothing."""
-    return existing(f"results/{csv}", f"{ARCHIVE}/{csv}")[:1]
+def archived(pattern, folder=ARCHIVE):
+    """Return the files in a folder, by default the archive."""
+    return [str(path) for path in measurements.files_of_datasets(folder, pattern, config["datasets"])]
+
+
+def kept(pattern):
+    """Return the files in results/ if there are any, else the archive's."""
+    return archived(pattern, "results") or archived(pattern)
 
 
 ARCHIVED = f"From the archive {config['archive']}, not measured here."

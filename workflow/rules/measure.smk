@@ -1,8 +1,6 @@
 localrules:
     collect,
     simulate,
-    sources,
-    many_sources,
 
 
 # profiles/default allows one card on this machine. A cluster counts its own cards. With --resources gpu=4, four jobs
@@ -104,8 +102,7 @@ rule collect:
     input:
         paths.measured(JOBS, BATCHES, plan.table_cells(config, *plan.PAPER_TABLES)),
     output:
-        csv="results/timings.csv",
-        json="results/provenance.json",
+        "results/timings.csv",
     log:
         "logs/collect.log",
     message:
@@ -220,21 +217,14 @@ rule measure_many_sources:
         "../scripts/many_sources.py"
 
 
-for name, files in {"sources": needs_sources, "many_sources": needs_many_sources}.items():
+rule sources:
+    input:
+        needs_sources,
 
-    rule:
-        name:
-            name
-        input:
-            files,
-        output:
-            f"results/{name}.csv",
-        log:
-            f"logs/{name}.log",
-        message:
-            f"Join {name}"
-        script:
-            f"../scripts/join_{name}.py"
+
+rule many_sources:
+    input:
+        needs_many_sources,
 
 
 # Measures the card's peak rate of relaxations, and the rate of blocked Floyd-Warshall on dense matrices.

@@ -21,6 +21,7 @@ from kernels.io import atomic
 
 VERSION = r"\d[\w.+-]*"
 DEFECT = "nothing was written: this is a defect of the program or of the machine"
+Line = tuple[str, list[str]]  # "path, line n", and the values as they are written
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Schema:
         writer.writeheader()
         writer.writerows(rows)
         file.seek(0)
-        self._checked(self._parse(file, path, DEFECT), DEFECT)
+        self._checked(self._frame(self._parse(file, path, DEFECT)), DEFECT)
         return file.getvalue()
 
     def write(self, rows: Iterable[dict], path: Path) -> None:
@@ -146,10 +147,9 @@ class Schema:
             file.write(text)
 
     def _opened(self, paths: Iterable[Path | str]) -> pd.DataFrame:
-        frames = [self._open(path) for path in paths]
-        return pd.concat([frame for frame in frames if len(frame)] or [self._frame({})])
+        return self._frame([row for path in paths for row in self._open(path)])
 
-    def _open(self, path: Path | str) -> pd.DataFrame:
+    def _open(self, path: Path | str) -> list[Line]:
         try:
             with open(path, newline="", encoding="utf-8") as file:
                 return self._parse(file, path, self.advice)
@@ -158,20 +158,19 @@ class Schema:
         except (UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}: not a CSV file ({error}): {self.advice}") from None
 
-    def _parse(self, file: TextIO, path: Path | str, advice: str) -> pd.DataFrame:
-        """Return the rows as they are written, all str."""
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != self.columns:
+    def _parse(self, file: TextIO, path: Path | str, advice: str) -> list[Line]:
+        reader = csv.reader(file)
+        if tuple(next(reader, ())) != self.columns:
             raise InputError(f"{path}: the first line must be {','.join(self.columns)}: {advice}")
         name = printable(str(path))  # pandas takes no name that is not Unicode
-        records = {f"{name}, line {reader.line_num}": record for record in reader}
-        for line, record in records.items():
-            if None in record or None in record.values():
+        lines = [(f"{name}, line {reader.line_num}", values) for values in reader if values]
+        for line, values in lines:
+            if len(values) != len(self.columns):
                 raise InputError(f"{line}: expected {len(self.columns)} values: {advice}")
-        return self._frame(records)
+        return lines
 
-    def _frame(self, records: dict[str, dict]) -> pd.DataFrame:
-        return pd.DataFrame.from_dict(records, orient="index", columns=self.columns, dtype=str)
+    def _frame(self, lines: list[Line]) -> pd.DataFrame:
+        return pd.DataFrame([values for _, values in lines], [line for line, _ in lines], self.columns, dtype=str)
 
     def _checked(self, written: pd.DataFrame, advice: str) -> pd.DataFrame:
         """Convert the columns of numbers. Raises InputError for the first value that breaks a rule."""

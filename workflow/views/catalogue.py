@@ -276,7 +276,7 @@ VIEWS = (
             "results/measurements.zip": Shown("measurements", "measurements.zip", "measurements"),
             "results/configuration.html": Shown("configuration", "Configuration", "configuration"),
         },
-        reads=("provenance", "claims"),
+        reads=("claims",),
         archived=False,
         tracks=("tolerance", "config"),
     ),

@@ -248,9 +248,9 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page of what was measured here beside the archive that the configuration names."""
     name = context.config["archive"]
     folder = Path("results/archive", name)
-    archive = measurements.load([folder / "timings.csv"])
-    of_archive = benchmarks.MANY_SOURCES.read([path] if (path := folder / "many_sources.csv").exists() else [])
-    many = many_sources(benchmarks.MANY_SOURCES.read(context.paths("many_sources_here")), of_archive)
+    archive = measurements.load_folder(folder, context.datasets)
+    many_there = measurements.files_of_datasets(folder, "many_sources/*.csv", context.datasets)
+    many = many_sources(*map(benchmarks.MANY_SOURCES.read, (context.paths("many_sources_here"), many_there)))
     return files(rows, archive, many, name, context.tolerance)
 
 

@@ -14,7 +14,7 @@ from kernels.io import atomic
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
-from workflow.store import benchmarks, columns, measurements, revisions
+from workflow.store import benchmarks, columns, measurements, revisions, tables
 from workflow.store.measurements import card, marked, substitutes
 from workflow.views import about, audit, render, reviewers, table6
 from workflow.views.documents import fill, from_template, narrow, page_text, time_text
@@ -136,6 +136,7 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
     roads = roads[:: max(len(roads) - 1, 1)]  # the first and the last
     last = roads[-1]["dataset"] if roads else ""
     one_source = [line for line in beside if line["dataset"] in ROADS]
+    many = benchmarks.MANY_SOURCES.read(archive.glob("many_sources/*.csv"))
     calls = library_calls(archive / "library_times.csv")
     others, of_calls = substitutes(rows), substitutes(_library_rows(archive / "library_times.csv"))
     new_array = calls["median"].unstack("what").reindex(columns=[NEW_ARRAY, SCIPY]).dropna()
@@ -160,7 +161,7 @@ def findings(archive: Path, rows: pd.DataFrame, tolerance: float) -> str:
         prepared=_rows(archive, "table6", f"column == '{HIERARCHY}' and dataset == '{last}' and prepare > 0"),
         changed=measured_before(rows, NEAR_FAR),
         tolerance=tolerance,
-        roads_changed={line["dataset"] for line in _rows(archive, "many_sources", f"revision < {ALL_PAIRS_REVISION}")},
+        roads_changed=set(many["dataset"][many["revision"].astype(int) < ALL_PAIRS_REVISION]),
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
         substitutes=others,
@@ -365,7 +366,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     Tables are of the first archive. Verdicts are of all that decide any claim.
     """
     listed, tolerance = claims.claims(), config["audit"]["tolerance"]
-    measured = {path: measurements.load([path / "timings.csv"]) for path in archives}
+    measured = {path: measurements.load_folder(path, tables.of_config(config)) for path in archives}
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]

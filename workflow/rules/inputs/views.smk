@@ -2,7 +2,6 @@
 import json
 from difflib import get_close_matches
 
-from workflow.store.all_pairs import kept as kept_all_pairs
 from workflow.views import catalogue
 
 # Generated datasets, except those of families and those with by_name.
@@ -11,7 +10,7 @@ GENERATED_CELLS = plan.cells(config, GENERATED)
 
 
 # The searches from many sources, one after the other, that Table 6 reads.
-SOURCES = kept("sources.csv") if SIMULATING else ["results/sources.csv"] if source_files() else []
+SOURCES = kept("sources/*.csv") if SIMULATING else source_files()
 
 
 # The times of other programs that Table 6 and Figure 8 cite.
@@ -24,7 +23,7 @@ def many_sources_files():
 
 
 # What many_sources_table reads.
-MANY_SOURCES = kept("many_sources.csv") if SIMULATING else ["results/many_sources.csv"] if many_sources_files() else []
+MANY_SOURCES = kept("many_sources/*.csv") if SIMULATING else many_sources_files()
 
 
 @refused()
@@ -55,7 +54,7 @@ def all_pairs_files(end):
 
 ALL_PAIRS_HERE = list(all_pairs_files(".json").values())
 # Without a GPU and without records in results/, the archive's records are shown.
-ALL_PAIRS_KEPT = list(map(str, kept_all_pairs(Path(ARCHIVE), config["datasets"]))) if SIMULATING else []
+ALL_PAIRS_KEPT = archived("all_pairs/*.json") if SIMULATING else []
 ALL_PAIRS_RECORDS = ALL_PAIRS_HERE or ALL_PAIRS_KEPT
 # For each dataset with coordinates, the rows of its vertices, from which a map is drawn.
 MAPS = {name: path for name, path in all_pairs_files(".parquet").items() if name in COORDINATES}
@@ -107,26 +106,25 @@ REPORT = {
     "configuration": "9. Configuration",
 }
 # The measurements that the report shows, and the archives that it shows beside them. A new archive makes no view due.
-COLLECTED = measured([]) if SIMULATING else ["results/timings.csv"]
+ALL_ROWS = measured(plan.table_cells(config, *plan.PAPER_TABLES))
 BESIDE = [
-    folder for folder in ARCHIVES if Path(folder, "timings.csv").exists() and f"{folder}/timings.csv" not in COLLECTED
+    folder for folder in ARCHIVES if measurements.files(folder) and (folder, source()) != (ARCHIVE, ARCHIVED)
 ]
 # The measurements of views without `cells`, and the other files that views read.
 ROWS = {
     "compare": [str(path.resolve()) for path in plan.measured_files()],
-    **dict.fromkeys(("batches_table", "appendix"), COLLECTED),
+    **dict.fromkeys(("batches_table", "appendix"), ALL_ROWS),
 }
 READS = {
     "sources": SOURCES,
     "peers": PEERS,
     "peak": kept("peak.csv") if SIMULATING else ["results/peak.csv"],
     "many_sources": MANY_SOURCES,
-    "many_sources_here": [str(path.resolve()) for path in [Path("results/many_sources.csv")] if path.exists()],
+    "many_sources_here": [str(path.resolve()) for path in sorted(Path("results/many_sources").glob("*.csv"))],
     "all_pairs": ALL_PAIRS_RECORDS,
     "maps": [path for name, rows in MAPS.items() for path in (rows, coordinates_file(name))],
     "claims": "workflow/paper/claims.csv",
     "simulated": "results/simulated.csv",
-    "provenance": [str(records.beside(Path(path))) for path in COLLECTED],
     **{sweep: kept(f"{sweep}.csv") if SIMULATING else [f"results/{sweep}.csv"] for sweep in SWEPT},
 }
 
