@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -108,7 +108,7 @@ class Schema:
 
     columns: in the order of the file. numbers: the columns that hold a number or nothing. rules: each may rely on the
     rules before it. advice: what to do about a file that breaks one. row: how a message names a row, with columns in
-    braces.
+    braces. defaults: columns that files from before they were added lack, and the values that such files then have.
     """
 
     columns: tuple[str, ...]
@@ -116,6 +116,7 @@ class Schema:
     rules: tuple[Rule, ...]
     advice: str
     row: str = ""
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, paths: Iterable[Path | str]) -> pd.DataFrame:
         """Read the rows of all files, indexed by "path, line n": numbers as float64 (NaN if empty), all else as str.
@@ -160,14 +161,18 @@ class Schema:
 
     def _parse(self, file: TextIO, path: Path | str, advice: str) -> list[Line]:
         reader = csv.reader(file)
-        if tuple(next(reader, ())) != self.columns:
+        header = next(reader, [])
+        if header != [name for name in self.columns if name in header or name not in self.defaults]:
             raise InputError(f"{path}: the first line must be {','.join(self.columns)}: {advice}")
         name = printable(str(path))  # pandas takes no name that is not Unicode
         lines = [(f"{name}, line {reader.line_num}", values) for values in reader if values]
         for line, values in lines:
-            if len(values) != len(self.columns):
-                raise InputError(f"{line}: expected {len(self.columns)} values: {advice}")
-        return lines
+            if len(values) != len(header):
+                raise InputError(f"{line}: expected {len(header)} values: {advice}")
+        if len(header) == len(self.columns):
+            return lines
+        full = [{**self.defaults, **dict(zip(header, values, strict=True))} for _, values in lines]
+        return [(line, [row[name] for name in self.columns]) for (line, _), row in zip(lines, full, strict=True)]
 
     def _frame(self, lines: list[Line]) -> pd.DataFrame:
         return pd.DataFrame([values for _, values in lines], [line for line, _ in lines], self.columns, dtype=str)

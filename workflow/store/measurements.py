@@ -15,6 +15,7 @@ from workflow.store import paper, records, revisions
 from workflow.store.checked_csv import Schema, numbered, once, one_of, same
 from workflow.store.columns import (
     COLUMNS,
+    DEFAULTS,
     LAYOUT,
     MEASURED,
     NUMBERS,
@@ -58,7 +59,7 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
         ),
     )
     columns, numbers = (tuple(dict.fromkeys([*names, *settings])) for names in (COLUMNS, NUMBERS))
-    return Schema(columns, numbers, rules, ADVICE, "{algorithm}/{variant} on {dataset}")
+    return Schema(columns, numbers, rules, ADVICE, "{algorithm}/{variant} on {dataset}", DEFAULTS)
 
 
 def load(

@@ -12,11 +12,13 @@ from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.registry import VARIANTS
 from tests.support import published
+from tests.support.project import SIMULATOR, Project
 from tests.support.rows import STATE, measurement, record
 from tests.support.views import draw
 from workflow.measure import peak
 from workflow.publish import archive
 from workflow.store import benchmarks, collect, columns, measurements, paper, records
+from workflow.store.checked_csv import Schema, one_of
 
 ROW = measurement("bellman_ford/naive", "nyc")
 ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
@@ -357,3 +359,31 @@ def test_a_record_that_read_would_refuse_is_not_written():
     records.check(fine, Path("nyc.json"))
     with pytest.raises(InputError, match=re.escape("nyc.json: host: 7 is not of type 'string': nothing was written")):
         records.check(fine | {"host": 7}, Path("nyc.json"))
+
+
+def test_a_file_without_a_newer_column_has_its_default(tmp_path):
+    rules = (one_of("b", "1", "2"), one_of("c", "", "x"))
+    schema = Schema(("a", "b", "c"), (), rules, "correct it", defaults={"b": "2", "c": ""})
+    old, newer, wrong = (tmp_path / f"{name}.csv" for name in ("old", "newer", "wrong"))
+    old.write_text("a\nold\n")
+    newer.write_text("a,c\nnewer,x\n")
+    rows = schema.text([old, newer])
+    assert rows == [{"a": "old", "b": "2", "c": ""}, {"a": "newer", "b": "2", "c": "x"}]
+    assert schema.to_csv(rows, old).startswith("a,b,c\n")
+    for text in ("c,a\nx,1\n", "b\n1\n", "a,d\n1,2\n"):
+        wrong.write_text(text)
+        with pytest.raises(InputError, match=r"wrong\.csv: the first line must be a,b,c: correct it"):
+            schema.read([wrong])
+
+
+def test_with_a_new_column_an_archive_is_drawn_as_before(tmp_path):
+    project = Project.make(tmp_path, datasets=published.CONFIG["datasets"], stub=False, mode="simulator")
+    module = tmp_path / "workflow/store/columns.py"
+    text, last = module.read_text(), '    _text("note",'
+    assert text.count(last) == 1
+    column = '    Column("mood", "The card\'s.", (matching("mood", "good", "must be good"),), default="good"),\n'
+    module.write_text(text.replace(last, column + last))
+    project.snakemake("table1", environment=SIMULATOR)
+    kept = published.ROOT / f"results/archive/{published.CONFIG['archive']}/table1.csv"
+    here, there = (list(csv.DictReader(path.open(newline=""))) for path in (tmp_path / "results/table1.csv", kept))
+    assert [row | {"source": ""} for row in here] == [row | {"source": ""} for row in there]
