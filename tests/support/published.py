@@ -8,12 +8,17 @@ from pathlib import Path
 
 import yaml
 
+from workflow.store import measurements
+
 ROOT = Path(__file__).parents[2]
+
+
+ARCHIVES = [folder for folder in sorted((ROOT / "results/archive").glob("*/")) if measurements.files(folder)]
 
 
 def _archived() -> list[dict[str, str]]:
     rows = []
-    for path in (ROOT / "results/archive").glob("*/timings.csv"):
+    for path in (path for folder in ARCHIVES for path in measurements.files(folder)):
         with open(path, newline="") as file:
             rows += csv.DictReader(file)
     return rows

@@ -47,6 +47,16 @@ def measurement(key, dataset, repeat=1, seconds=1.0, **changes):
 SUBSTITUTE = "drawn arc lengths"  # in place of the paper's dataset
 
 
+def put_rows(rows, folder):
+    """Write rows, without records, to the files where results/ or an archive has them."""
+    files = {}
+    for row in rows:
+        files.setdefault(folder / measurements.place(row), []).append(row)
+    for path, of_file in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        measurements.schema().write(of_file, path)
+
+
 def rows_of(times, device="test card", **more):
     """Return two rows for each {(algorithm/variant, dataset): median of kernels_s}; more: other columns."""
     found = [

@@ -20,11 +20,10 @@ from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
-from workflow import archive
 from workflow.data import download
 from workflow.measure import measure, peak, sweeps
 from workflow.measure.rounds import Protocol
-from workflow.store import benchmarks, collect
+from workflow.store import benchmarks, collect, measurements
 from workflow.views import appendix, simulated
 from workflow.views.context import Context
 from workflow.views.paper import audit
@@ -255,7 +254,7 @@ def beside(read, name):
     """A reader of a good CSV of measurements, with the path as its record."""
 
     def called(path):
-        shutil.copy(ROOT / "results/archive/h200/timings.csv", path.with_name(name))
+        shutil.copy(measurements.files(ROOT / "results/archive/h200")[0], path.with_name(name))
         shutil.copy(path, path.with_name("rows.json"))
         return read([path.with_name(name)])
 
@@ -285,17 +284,6 @@ def test_what_is_no_such_file_is_refused_by_its_name(tmp_path, read, content):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=r"/(bad|rows|raw\.part)\.json: "):
         read(tmp_path / "bad.json")
-
-
-def test_an_archive_that_is_damaged_stays(tmp_path):
-    timings = ROOT / "results/archive/h200/timings.csv"
-    (tmp_path / "timings.csv").write_text("x\n")
-    with pytest.raises(InputError, match=r"timings\.csv: the first line must be algorithm,variant,"):
-        archive.keep([], {}, tmp_path, {})
-    shutil.copy(timings, tmp_path)
-    with pytest.raises(InputError, match=r"provenance\.json: No such file or directory: restore it from git"):
-        archive.keep([], {}, tmp_path, {})
-    assert (tmp_path / "timings.csv").read_bytes() == timings.read_bytes()
 
 
 def test_a_graph_of_unknown_text_is_not_measured(tmp_path):

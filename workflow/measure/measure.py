@@ -117,7 +117,7 @@ def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) 
     path = records.beside(out)
     for record in found:
         records.check(record, path)
-    if path.name == records.ARCHIVED:
+    if path.name == records.OF_JOB:
         record_text = records.text({records.name(record): record for record in found}, text)
     else:
         record_text = records.text_of_cell(found[0], text)

@@ -59,7 +59,7 @@ class Lasted(NamedTuple):
 def archived(folder: str) -> dict[tuple[str, ...], Lasted]:
     """Return what the runs of each cell (algorithm, variant, dataset) of an archive took; empty without an archive."""
     jobs: dict[tuple[str, ...], list[tuple]] = defaultdict(list)  # runs one after the other
-    for path in sorted(Path(folder).rglob("timings.csv")):
+    for path in measurements.files(folder):
         with open(path, newline="", encoding="utf-8") as lines:
             for row in csv.DictReader(lines):
                 if row["status"] in ("ok", "timeout"):

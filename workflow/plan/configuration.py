@@ -18,6 +18,7 @@ from kernels.io import TEXT_FORMS
 from kernels.registry import ALGORITHMS, VARIANTS
 from workflow.data.download import check_sources, raw_name
 from workflow.plan import conditions, experiments, result_paths
+from workflow.store import measurements
 
 ROOT = result_paths.ROOT
 DEFAULTS = ROOT / "config.yaml"
@@ -187,11 +188,11 @@ def _check_named_datasets(config: dict) -> None:
 def _check_archive(config: dict) -> None:
     """Raise InputError if the archive that is drawn without a GPU does not exist."""
     named, *others = result_paths.archives(config)
-    if not (file := Path(named, "timings.csv")).exists():
+    if not measurements.files(named):
         names = ", ".join(Path(folder).name for folder in others)
         raise InputError(
-            f"config: archive: nothing was measured here, and there is no {file} to draw instead: name one of those in "
-            f"results/archive/, which are {names or 'none'}"
+            f"config: archive: nothing was measured here, and there is nothing in {named}/ to draw instead: name one "
+            f"of those in results/archive/, which are {names or 'none'}"
         )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from kernels.registry import VARIANTS
 from workflow.measure.host import host_id
 from workflow.plan.experiments import Cell, Job
+from workflow.store import measurements
 
 ROOT = Path(__file__).parents[2]  # the project's folder
 BATCHES = Path("results/batches")
@@ -30,7 +31,7 @@ def of_project(path: str) -> str:
 def archives(config: dict) -> list[str]:
     """Return the folders of all archives, first the one that the configuration names."""
     tops = Path("results/archive"), ROOT / "results/archive"
-    folders = {path.parent.name: str(path.parent) for top in tops[::-1] for path in top.glob("*/timings.csv")}
+    folders = {path.name: str(path) for top in tops[::-1] for path in top.glob("*") if measurements.files(path)}
     named = config["archive"]
     first = folders.pop(named, f"results/archive/{named}")
     return [first, *(folders[name] for name in sorted(folders))]
@@ -102,27 +103,19 @@ def measured(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], also: Seq
 
 
 def measured_here() -> list[Path]:
-    """Return the measurements in results/ that are shown in place of the archive without a GPU: cells, then jobs.
+    """Return the measurements in results/ that are shown in place of the archive without a GPU: jobs, then cells.
 
     A few CPU times stand beside the archive: there must be a job, or a cell of a GPU variant.
     """
-    cells, jobs = _cell_files(), _job_files()
+    files = measured_files()
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}
-    shown = jobs or any("/".join(path.parts[-3:-1]) in on_gpu for path in cells)
-    return [*cells, *jobs] if shown else []
+    shown = any(path.name == "timings.csv" or "/".join(path.parts[-3:-1]) in on_gpu for path in files)
+    return files if shown else []
 
 
 def measured_files() -> list[Path]:
     """Return all measurements in results/ but the archives': jobs, then cells."""
-    return [*_job_files(), *_cell_files()]
-
-
-def _cell_files() -> list[Path]:
-    return sorted(Path("results/cells").glob("*/*/*.csv"))
-
-
-def _job_files() -> list[Path]:
-    return sorted(Path("results/batches").glob("*/*/*/timings.csv"))
+    return measurements.files("results")
 
 
 def _split(jobs: Jobs, wanted: Sequence[Cell]) -> tuple[list[Job], list[Cell]]:

@@ -13,7 +13,7 @@ from workflow import step
 from workflow.plan import experiments, result_paths
 from workflow.plan.experiments import Cell
 from workflow.plan.planner import SWEPT, Plan
-from workflow.store import all_pairs, records, tables
+from workflow.store import measurements, tables
 from workflow.views.catalogue import VIEWS, View
 from workflow.views.context import MEASURED_HERE
 
@@ -40,13 +40,14 @@ class ViewInputs:
             return result_paths.measured(self.plan.jobs, self.plan.batches, wanted, also)
         # Absolute paths, so that Snakemake treats them as existing inputs.
         here = [str(path.resolve()) for path in result_paths.measured_here()]
-        return here or result_paths.existing(f"{self.plan.archive}/timings.csv")
+        return here or list(map(str, measurements.files(self.plan.archive)))
 
-    def _made(self, csv: str) -> list[str]:
-        """Return a file that a rule makes; without a GPU the existing one in results/, else the archive's, if any."""
-        if not self.plan.simulating:
-            return [f"results/{csv}"]
-        return result_paths.existing(f"results/{csv}", f"{self.plan.archive}/{csv}")[:1]
+    def _kept(self, pattern: str) -> list[str]:
+        """Return the existing files in results/ if there are any, else the archive's."""
+        return self._found("results", pattern) or self._found(self.plan.archive, pattern)
+
+    def _found(self, folder: str, pattern: str) -> list[str]:
+        return list(map(str, measurements.files_of_datasets(folder, pattern, self.config["datasets"])))
 
     def generated_cells(self) -> list[Cell]:
         """Return the cells on generated datasets, except those of families and those with `by_name`."""
@@ -59,7 +60,7 @@ class ViewInputs:
     @cached_property
     def many_sources(self) -> list[str]:
         """What many_sources_table reads."""
-        return self._made("many_sources.csv") if self.plan.simulating or self.plan.many_sources_files else []
+        return self._kept("many_sources/*.csv") if self.plan.simulating else self.plan.many_sources_files
 
     @cached_property
     def all_pairs_here(self) -> list[str]:
@@ -70,7 +71,7 @@ class ViewInputs:
         """The records of all pairs: without a GPU and without records in results/, the archive's."""
         if self.all_pairs_here or not self.plan.simulating:
             return self.all_pairs_here
-        return list(map(str, all_pairs.kept(Path(self.plan.archive), self.config["datasets"])))
+        return self._found(self.plan.archive, "all_pairs/*.json")
 
     @cached_property
     def maps(self) -> dict[str, str]:
@@ -81,28 +82,31 @@ class ViewInputs:
     @cached_property
     def collected(self) -> list[str]:
         """The measurements that the report shows."""
-        return self.measured([]) if self.plan.simulating else ["results/timings.csv"]
+        return self.measured(experiments.table_cells(self.config, *experiments.PAPER_TABLES))
 
     @cached_property
     def beside(self) -> list[str]:
         """The archives that the report shows beside `collected`."""
-        tables_of = {folder: f"{folder}/timings.csv" for folder in self.plan.archives}
-        return [folder for folder, path in tables_of.items() if Path(path).exists() and path not in self.collected]
+        first = [] if self._here else [self.plan.archive]
+        return [folder for folder in self.plan.archives if folder not in first and measurements.files(folder)]
+
+    @property
+    def _here(self) -> bool:
+        """Whether views show measurements in results/, which are or will be there."""
+        return bool(result_paths.measured_here()) or not self.plan.simulating
 
     def _reads(self, name: str) -> str | list[str]:
         """Return the files that views read under this name."""
         if name in SWEPT or name == "peak":
-            return self._made(f"{name}.csv")
+            return self._kept(f"{name}.csv") if self.plan.simulating else [f"results/{name}.csv"]
         if name == "sources":
-            return self._made("sources.csv") if self.plan.simulating or self.plan.source_files else []
+            return self._kept("sources/*.csv") if self.plan.simulating else self.plan.source_files
         if name == "peers":  # the times of other programs that Table 6 and Figure 8 cite
             return [result_paths.of_project(f"workflow/paper/peers.{form}") for form in ("csv", "yaml")]
         if name == "maps":
             return [path for at, rows in self.maps.items() for path in (rows, self.plan.coordinates_file(at))]
         if name == "many_sources_here":
-            return [str(Path(path).resolve()) for path in result_paths.existing("results/many_sources.csv")]
-        if name == "provenance":
-            return [str(records.beside(Path(path))) for path in self.collected]
+            return [str(Path(path).resolve()) for path in self._found("results", "many_sources/*.csv")]
         if name in ("many_sources", "all_pairs"):
             return getattr(self, name)
         return {"claims": result_paths.of_project("workflow/paper/claims.csv"), "simulated": "results/simulated.csv"}[
@@ -139,7 +143,7 @@ class ViewInputs:
         elif self.beside_archive(view):
             return f"{archive}except what is marked as measured here."
         else:
-            here = bool(result_paths.measured_here()) or not self.plan.simulating
+            here = self._here
         return MEASURED_HERE if here else f"{archive}not measured here."
 
     def tracks(self, view: View) -> dict[str, object]:

@@ -30,7 +30,7 @@ GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
 NEAR_FAR, HIERARCHY, BLOCKED = "delta_stepping/near_far", "hierarchy/sssp", "floyd_warshall/blocked"
 # Of Table 6 the findings compare ours, the paper's best, the CPU library and one block per source: a variant of each.
 COMPARED = NEAR_FAR, "bellman_ford/stride_flag", "dijkstra/scipy", "edge/sssp"
-FILES = "sources", "peak", "many_sources"  # of an archive
+FILES = {"sources": "sources/*.csv", "peak": "peak.csv", "many_sources": "many_sources/*.csv"}  # of an archive
 # Table 6's columns of whole calls, each with the words that precede the names of graphs.
 CALLS = {"call median": "from vertex 0 on", "call any source median": "in the median over several sources on"}
 ORIGINS = {
@@ -134,7 +134,7 @@ def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
     What was not measured is left out.
     """
     datasets, tolerance = tables.of_config(config), config["audit"]["tolerance"]
-    files = {name: [path] if (path := archive / f"{name}.csv").exists() else [] for name in FILES}
+    files = {name: measurements.files_of_datasets(archive, kind, datasets) for name, kind in FILES.items()}
     rows, many = measurements.pooled(rows), benchmarks.MANY_SOURCES.read(files["many_sources"])
     table = tables.define(table6.NAME, table6.shown(datasets, rows))
     lines = table6.compare(table, table.select(rows), measurements.load_sweep("sources", files["sources"]))
@@ -144,7 +144,7 @@ def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
     last = roads[-1]["dataset"] if roads else ""
     launches = launch_overhead.compare(long_table.cells(rows, datasets), rows)
     peak = peak_table.compare(benchmarks.load_peak(files["peak"]), rows)
-    wholes = [all_pairs.read_record(path) for path in all_pairs.kept(archive, datasets) if path.stem == last]
+    wholes = [all_pairs.read_record(path) for path in archive.glob("all_pairs/*.json") if path.stem == last]
     one_source = [line for line in beside if line["dataset"] in ROADS]
     calls = library_calls(archive / "library_times.csv")
     others, of_calls = substitutes(rows), substitutes(_library_rows(archive / "library_times.csv"))
@@ -374,7 +374,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     Tables are of the first archive. Verdicts are of all that decide any claim.
     """
     listed, tolerance = claims.claims(), config["audit"]["tolerance"]
-    measured = {path: measurements.load([path / "timings.csv"]) for path in archives}
+    measured = {path: measurements.load_folder(path, tables.of_config(config)) for path in archives}
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]

@@ -3,11 +3,6 @@ from kernels.registry import ALL_PAIRS_REVISION, find
 from workflow.store import revisions
 
 
-localrules:
-    sources,
-    many_sources,
-
-
 rule measure_sweep:
     input:
         refused()(plan.sweep_graph),
@@ -89,21 +84,14 @@ rule measure_many_sources:
         "../scripts/many_sources.py"
 
 
-for name, files in {"sources": plan.needs_sources, "many_sources": plan.needs_many_sources}.items():
+rule sources:
+    input:
+        refused()(plan.needs_sources),
 
-    rule:
-        name:
-            name
-        input:
-            refused()(files),
-        output:
-            f"results/{name}.csv",
-        log:
-            f"logs/{name}.log",
-        message:
-            f"Join {name}"
-        script:
-            f"../scripts/join_{name}.py"
+
+rule many_sources:
+    input:
+        refused()(plan.needs_many_sources),
 
 
 # Measures the card's peak rate of relaxations, and the rate of blocked Floyd-Warshall on dense matrices.

@@ -96,8 +96,7 @@ rule collect:
     input:
         plan.collected(),
     output:
-        csv="results/timings.csv",
-        json="results/provenance.json",
+        "results/timings.csv",
     log:
         "logs/collect.log",
     message:

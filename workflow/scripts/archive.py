@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow.archive import archive
+from workflow.publish.archive import archive
 from workflow.step import logged
 
 with logged(snakemake.log):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from workflow.step import logged
 from workflow.store import collect
+from workflow.store.measurements import schema
 
 with logged(snakemake.log):
-    collect.write(*collect.read(list(map(Path, snakemake.input))), *map(Path, snakemake.output))
+    schema().write(collect.read(list(map(Path, snakemake.input))), Path(snakemake.output[0]))

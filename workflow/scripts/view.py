@@ -20,5 +20,5 @@ with logged(snakemake.log):
         files={name: [paths] if isinstance(paths, str) else paths for name, paths in files.items()},
         config=config,
     )
-    rows, here = map(measurements.load, (inputs.rows, inputs.here))
+    rows, here = (measurements.load(paths, datasets=context.datasets) for paths in (inputs.rows, inputs.here))
     write(view.render(rows, context, here), Path("results"), Path("figures"))

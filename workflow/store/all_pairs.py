@@ -74,9 +74,3 @@ def read_rows(path: Path, columns: Sequence[str] = COLUMNS) -> pd.DataFrame:
         return pd.read_parquet(path, page_checksum_verification=True)[list(columns)]
     except (OSError, ValueError, KeyError) as error:  # pyarrow's errors are such
         raise InputError(f"{path}: not a valid table of all pairs ({error}): delete it and run again") from None
-
-
-def kept(archive: Path, datasets: dict) -> list[Path]:
-    """Return the records in an archive: first those of the datasets, in their order."""
-    order, found = list(datasets), sorted((archive / "all_pairs").glob("*.json"))
-    return sorted(found, key=lambda path: order.index(path.stem) if path.stem in order else len(order))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TextIO
@@ -21,6 +21,7 @@ from kernels.io import atomic
 
 VERSION = r"\d[\w.+-]*"
 DEFECT = "nothing was written: this is a defect of the program or of the machine"
+Line = tuple[str, list[str]]  # "path, line n", and the values as they are written
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Schema:
 
     columns: in the order of the file. numbers: the columns that hold a number or nothing. rules: each may rely on the
     rules before it. advice: what to do about a file that breaks one. row: how a message names a row, with columns in
-    braces.
+    braces. defaults: columns that files from before they were added lack, and the values that such files then have.
     """
 
     columns: tuple[str, ...]
@@ -115,6 +116,7 @@ class Schema:
     rules: tuple[Rule, ...]
     advice: str
     row: str = ""
+    defaults: Mapping[str, str] = field(default_factory=dict)
 
     def read(self, paths: Iterable[Path | str]) -> pd.DataFrame:
         """Read the rows of all files, indexed by "path, line n": numbers as float64 (NaN if empty), all else as str.
@@ -136,7 +138,7 @@ class Schema:
         writer.writeheader()
         writer.writerows(rows)
         file.seek(0)
-        self._checked(self._parse(file, path, DEFECT), DEFECT)
+        self._checked(self._frame(self._parse(file, path, DEFECT)), DEFECT)
         return file.getvalue()
 
     def write(self, rows: Iterable[dict], path: Path) -> None:
@@ -146,10 +148,9 @@ class Schema:
             file.write(text)
 
     def _opened(self, paths: Iterable[Path | str]) -> pd.DataFrame:
-        frames = [self._open(path) for path in paths]
-        return pd.concat([frame for frame in frames if len(frame)] or [self._frame({})])
+        return self._frame([row for path in paths for row in self._open(path)])
 
-    def _open(self, path: Path | str) -> pd.DataFrame:
+    def _open(self, path: Path | str) -> list[Line]:
         try:
             with open(path, newline="", encoding="utf-8") as file:
                 return self._parse(file, path, self.advice)
@@ -158,20 +159,23 @@ class Schema:
         except (UnicodeDecodeError, csv.Error) as error:
             raise InputError(f"{path}: not a CSV file ({error}): {self.advice}") from None
 
-    def _parse(self, file: TextIO, path: Path | str, advice: str) -> pd.DataFrame:
-        """Return the rows as they are written, all str."""
-        reader = csv.DictReader(file)
-        if tuple(reader.fieldnames or ()) != self.columns:
+    def _parse(self, file: TextIO, path: Path | str, advice: str) -> list[Line]:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        if header != [name for name in self.columns if name in header or name not in self.defaults]:
             raise InputError(f"{path}: the first line must be {','.join(self.columns)}: {advice}")
         name = printable(str(path))  # pandas takes no name that is not Unicode
-        records = {f"{name}, line {reader.line_num}": record for record in reader}
-        for line, record in records.items():
-            if None in record or None in record.values():
-                raise InputError(f"{line}: expected {len(self.columns)} values: {advice}")
-        return self._frame(records)
+        lines = [(f"{name}, line {reader.line_num}", values) for values in reader if values]
+        for line, values in lines:
+            if len(values) != len(header):
+                raise InputError(f"{line}: expected {len(header)} values: {advice}")
+        if len(header) == len(self.columns):
+            return lines
+        full = [{**self.defaults, **dict(zip(header, values, strict=True))} for _, values in lines]
+        return [(line, [row[name] for name in self.columns]) for (line, _), row in zip(lines, full, strict=True)]
 
-    def _frame(self, records: dict[str, dict]) -> pd.DataFrame:
-        return pd.DataFrame.from_dict(records, orient="index", columns=self.columns, dtype=str)
+    def _frame(self, lines: list[Line]) -> pd.DataFrame:
+        return pd.DataFrame([values for _, values in lines], [line for line, _ in lines], self.columns, dtype=str)
 
     def _checked(self, written: pd.DataFrame, advice: str) -> pd.DataFrame:
         """Convert the columns of numbers. Raises InputError for the first value that breaks a rule."""

@@ -32,12 +32,17 @@ PHASES_OVER = 1e-4
 
 @dataclass(frozen=True)
 class Column:
-    """A column; `number` says that it holds a number or nothing."""
+    """A column of numbers or empty values (`number`), else of text.
+
+    default: the value of rows in files from before the column was added; None if every file has the column. So a new
+    column with a default leaves archives readable.
+    """
 
     name: str
     meaning: str
     rules: tuple[Rule, ...] = ()
     number: bool = False
+    default: str | None = None
 
 
 def _number(name: str, meaning: str, *rules: Rule) -> Column:
@@ -280,6 +285,7 @@ DEFINED = (
 )
 COLUMNS = tuple(column.name for column in DEFINED)
 NUMBERS = tuple(column.name for column in DEFINED if column.number)
+DEFAULTS = {column.name: column.default for column in DEFINED if column.default is not None}
 RULES = tuple(rule for column in DEFINED for rule in column.rules)
 # The rules of a sweep's settings.
 SETTINGS = {

@@ -10,10 +10,12 @@ import numpy as np
 import pandas as pd
 
 from kernels.errors import InputError
+from kernels.registry import VARIANTS
 from workflow.store import paper, records, revisions
 from workflow.store.checked_csv import Schema, numbered, once, one_of, same
 from workflow.store.columns import (
     COLUMNS,
+    DEFAULTS,
     LAYOUT,
     MEASURED,
     NUMBERS,
@@ -57,24 +59,54 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
         ),
     )
     columns, numbers = (tuple(dict.fromkeys([*names, *settings])) for names in (COLUMNS, NUMBERS))
-    return Schema(columns, numbers, rules, ADVICE, "{algorithm}/{variant} on {dataset}")
+    return Schema(columns, numbers, rules, ADVICE, "{algorithm}/{variant} on {dataset}", DEFAULTS)
 
 
-def load(paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False) -> Measurements:
-    """Read CSVs of measurements; see `schema` for `settings` and `simulated`.
+def load(
+    paths: Iterable[Path | str], settings: Sequence[str] = (), *, simulated: bool = False, datasets: Iterable[str] = ()
+) -> Measurements:
+    """Read CSVs of measurements, in the order of variants, datasets, batches and rounds, whatever that of the files.
 
+    settings, simulated: as for `schema`. datasets: those that come first, in their order; others follow alphabetically.
     Raises InputError if a file, a value, or a record breaks its schema, if a record is missing from its file, or if a
     file changed since its records were written.
     """
     paths = list(paths)
     rows = schema(settings, simulated=simulated).read(paths)
     names = cells(rows) + ("/" + rows["batch"]).where(rows["batch"] != "", "")
-    file_of = rows.index.map(lambda line: line.rpartition(", line ")[0])
-    cards = {str(path): _cards(Path(path), names[file_of == str(path)]) for path in paths}
-    found = [cards[file].get(name, {}) for file, name in zip(file_of, names, strict=True)]
+    of_files = names.groupby(rows.index.map(lambda line: line.rpartition(", line ")[0])).unique()
+    cards = {name: card for path in paths for name, card in _cards(Path(path), of_files.get(str(path), ())).items()}
+    found = [cards.get(name, {}) for name in names]
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
         rows[column] = [card.get(column, unknown) for card in found]
+    order = list(dict.fromkeys([*datasets, *sorted(rows["dataset"].unique())]))
+    places = variants(rows).map(list(VARIANTS).index), rows["dataset"].map(order.index), rows["batch"], rows["round"]
+    rows = rows.iloc[np.lexsort(places[::-1])]
     return rows.astype({**dict.fromkeys(CLOCKS, float), "throttling": str}).reset_index(drop=True)
+
+
+def files(folder: Path | str) -> list[Path]:
+    """Return the CSVs of measurements in results/ or an archive: those of jobs, then of cells measured alone."""
+    jobs, alone = (sorted(Path(folder).glob(kind)) for kind in ("batches/*/*/*/timings.csv", "cells/*/*/*.csv"))
+    return [*jobs, *alone]
+
+
+def place(row: Mapping[str, str]) -> Path:
+    """Return the path of a row's file, below results/ or an archive."""
+    if row["batch"]:
+        return Path("batches", row["batch"], row["problem"], row["dataset"], "timings.csv")
+    return Path("cells", row["algorithm"], row["variant"], f"{row['dataset']}.csv")
+
+
+def load_folder(folder: Path | str, datasets: Iterable[str] = ()) -> Measurements:
+    """Return the rows of all `files`; see load."""
+    return load(files(folder), datasets=datasets)
+
+
+def files_of_datasets(folder: Path | str, pattern: str, datasets: Iterable[str]) -> list[Path]:
+    """Return the files of a pattern, which are named after datasets: first these, in their order."""
+    order, found = list(datasets), sorted(Path(folder).glob(pattern))
+    return sorted(found, key=lambda path: order.index(path.stem) if path.stem in order else len(order))
 
 
 def load_sweep(sweep: str, paths: Iterable[Path | str]) -> Measurements:
@@ -82,14 +114,12 @@ def load_sweep(sweep: str, paths: Iterable[Path | str]) -> Measurements:
     return load(paths, SWEEPS[sweep])
 
 
-def _cards(path: Path, names: pd.Series) -> dict[str, dict]:
+def _cards(path: Path, names: Iterable[str]) -> dict[str, dict]:
     """Return the columns of CARD by record, from the file beside a CSV; empty if it does not exist."""
-    beside = records.beside(path)
-    if not beside.exists():
+    if not records.beside(path).exists():
         return {}
     found = records.of_table(path)
-    if beside.name != records.ARCHIVED:
-        records.require(names, found, path)
+    records.require(names, found, path)
     return {name: of_card(record["card"]) for name, record in found.items() if record["card"]}
 
 

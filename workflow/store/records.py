@@ -1,6 +1,6 @@
 """Records: the JSON beside a CSV of measurements, of what they were measured on; checked like the CSV.
 
-The JSON also has the SHA-256 of the CSV, except in archives, which have SHA256SUMS, and in older results.
+The JSON also has the SHA-256 of the CSV, except in older results.
 """
 
 import hashlib
@@ -20,9 +20,8 @@ from workflow.store.checked_csv import DEFECT
 
 SCHEMA = yaml.safe_load((Path(__file__).parents[1] / "schemas" / "record.schema.yaml").read_text(encoding="utf-8"))
 FIELDS = tuple(SCHEMA["properties"])
-ARCHIVED = "provenance.json"  # all records beside a timings.csv
+OF_JOB = "provenance.json"  # the records of a job, by name, beside its timings.csv
 TABLE = "csv_sha256"  # the key of the CSV's digest
-SHARED = ("graph", "packages", "protocol")  # parts that many records have in common
 
 
 def name(record: dict) -> str:
@@ -33,11 +32,11 @@ def name(record: dict) -> str:
 
 def beside(table: Path) -> Path:
     """Return the path of the records of a CSV's cells."""
-    return table.with_name(ARCHIVED) if table.name == "timings.csv" else table.with_suffix(".json")
+    return table.with_name(OF_JOB) if table.name == "timings.csv" else table.with_suffix(".json")
 
 
 def read(path: Path) -> dict[str, dict]:
-    """Read the records of a cell, a job or an archive, by name. Raises InputError if one breaks the schema."""
+    """Read the records of a cell or a job, by name. Raises InputError if one breaks the schema."""
     return _read(path)[0]
 
 
@@ -55,14 +54,14 @@ def of_table(table: Path) -> dict[str, dict]:
 
 def _read(path: Path) -> tuple[dict[str, dict], str | None]:
     """Return the records by name, and the digest of their CSV or None. Raises as `read`."""
-    if path.name == ARCHIVED:
-        advice = f"restore it from git if it is an archive's, else delete {path.with_name('timings.csv')} and run again"
-    else:
-        advice = f"delete {path.with_suffix('.csv')} and measure again"
+    table = path.with_name("timings.csv") if path.name == OF_JOB else path.with_suffix(".csv")
+    advice = f"restore it from git if it is an archive's, else delete {table} and measure again"
     content = step.read_json(path, advice)
     digest = content.pop(TABLE, None)
     try:
-        named = _expanded(content) if path.name == ARCHIVED else {"": content}
+        if "records" in content:
+            raise ValueError("written by an older commit; 3457ad2 is the last that reads it")
+        named = content if path.name == OF_JOB else {"": content}
         for cell, record in named.items():
             if wrong := _fault(record):
                 raise ValueError(f"{cell}: {wrong}" if cell else wrong)
@@ -79,24 +78,14 @@ def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
         raise InputError(f"{beside(table)}: the record of {missing[0]} is missing: delete {table} and measure again")
 
 
-def text(found: dict[str, dict], table: str | None = None) -> str:
-    """Return an ARCHIVED file: a line for each record, whose SHARED parts are numbers of parts above the records.
-
-    table: the text of the CSV whose digest the file has.
-    """
-    parts: dict[str, dict[str, int]] = {part: {} for part in SHARED}
-    lines = []
-    for cell, record in sorted(found.items()):
-        numbers = {part: parts[part].setdefault(_json(record[part]), len(parts[part])) for part in SHARED}
-        lines.append(f"  {json.dumps(cell)}: {_json(record | numbers)}")
-    above = "" if table is None else f' "{TABLE}": "{digest_of(table)}",\n'
-    above += "".join(f' "{part}": [\n  ' + ",\n  ".join(values) + "\n ],\n" for part, values in parts.items())
-    return "{\n" + above + ' "records": {\n' + ",\n".join(lines) + "\n }\n}\n"
+def text(found: dict[str, dict], table: str) -> str:
+    """Return the file of a job's records, with the digest of its CSV; table: the text of the CSV."""
+    return _json(found | {TABLE: digest_of(table)})
 
 
 def text_of_cell(record: dict, table: str) -> str:
-    """Return the file of a cell that was measured alone, with the digest of its CSV."""
-    return json.dumps(record | {TABLE: digest_of(table)}, indent=1, sort_keys=True) + "\n"
+    """Return the file of a cell that was measured alone, as `text` does."""
+    return _json(record | {TABLE: digest_of(table)})
 
 
 def digest_of(table: str) -> str:
@@ -105,20 +94,7 @@ def digest_of(table: str) -> str:
 
 
 def _json(value: dict) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
-def _expanded(content: dict) -> dict:
-    """Return the records with their SHARED parts; a file may have nothing but whole records."""
-    if "records" not in content:
-        return content
-    try:
-        return {
-            cell: record | {part: content[part][record[part]] for part in SHARED}
-            for cell, record in content["records"].items()
-        }
-    except (KeyError, IndexError, TypeError, AttributeError) as error:
-        raise ValueError(f"a shared part of a record is missing: {error!r}") from None
+    return json.dumps(value, indent=1, sort_keys=True) + "\n"
 
 
 def check(record: dict, path: Path) -> None:

@@ -32,10 +32,10 @@ def before(config: dict) -> list[str]:
         f"{len(names) * len(mine)} jobs (batch {', '.join(names)}), which measure {len(together)} cells in a batch, "
         f"and {len(alone)} cells alone are needed; existing results are reused."
     ]
-    archived = Path(result_paths.archives(config)[0], "timings.csv")
-    if not archived.exists():
+    archived = result_paths.archives(config)[0]
+    if not (files := measurements.files(archived)):
         return lines
-    rows = measurements.pooled(measurements.load([archived]))
+    rows = measurements.pooled(measurements.load(files))
     rows = rows[measurements.cells(rows).isin({"/".join(cell) for cell in [*together, *alone]})]
     cards = sorted(rows["device"][rows["driver"] != ""].unique())
     return [

@@ -287,7 +287,7 @@ VIEWS = (
             "results/configuration.html": Shown("configuration", "Configuration", "configuration"),
         },
         "appendix",
-        reads=("provenance", "claims"),
+        reads=("claims",),
         archived=False,
         tracks=("tolerance", "config"),
     ),

@@ -6,7 +6,6 @@ Writes results/compare.csv (a row a cell), .md and .html.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -249,10 +248,10 @@ def _ratio_text(ratio: float, low: float, high: float) -> str:
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page of what was measured here beside the archive that the configuration names."""
     name = context.config["archive"]
-    folder = Path(result_paths.archives(context.config)[0])
-    archive = measurements.load([folder / "timings.csv"])
-    of_archive = benchmarks.MANY_SOURCES.read([path] if (path := folder / "many_sources.csv").exists() else [])
-    many = many_sources(benchmarks.MANY_SOURCES.read(context.paths("many_sources_here")), of_archive)
+    folder = result_paths.archives(context.config)[0]
+    archive = measurements.load_folder(folder, context.datasets)
+    many_there = measurements.files_of_datasets(folder, "many_sources/*.csv", context.datasets)
+    many = many_sources(*map(benchmarks.MANY_SOURCES.read, (context.paths("many_sources_here"), many_there)))
     return files(rows, archive, many, name, context.tolerance)
 
 

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
+from tests.support.published import ARCHIVES
 from tests.support.rows import in_batches, rows_of
 from tests.support.views import draw
 from workflow.judge import batches, claims, original, verdicts
@@ -32,7 +33,6 @@ from workflow.views.paper import audit
 ROOT = Path(__file__).parents[3]
 TOLERANCE = 0.05
 CLAIMS = {claim.id: claim for claim in claims.claims()}
-ARCHIVES = sorted((ROOT / "results/archive").glob("*/timings.csv"))
 SPREAD = (0.999, 1.0, 1.001)  # of three batches
 
 
@@ -444,7 +444,7 @@ def test_no_archived_batch_turns_a_verdict_without_a_mark():
     """A decided verdict is marked just if it changes without some one batch; a claim's is marked if it changes."""
     listed, whole, fewer = list(CLAIMS.values()), {}, {}
     for path in ARCHIVES:
-        rows = claims.select(measurements.load([path]), listed)
+        rows = claims.select(measurements.load_folder(path), listed)
         whole[path] = claims.audit(rows, listed, TOLERANCE)
         left_out = [rows[rows["batch"] != batch] for batch in sorted(set(rows["batch"]) - {""})]
         fewer[path] = [claims.audit(left, listed, TOLERANCE) for left in left_out]
@@ -532,9 +532,9 @@ def test_a_direction_that_is_open_has_its_number_of_batches():
     assert audit.verdict_text(found) == f"less ‡; direction inconclusive, {found.needed} batches would do"
 
 
-@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.parent.name)
+@pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name)
 def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
-    rows = claims.select(measurements.load([path]), list(CLAIMS.values()))
+    rows = claims.select(measurements.load_folder(path), list(CLAIMS.values()))
     found = batches.medians(rows[rows["batch"] != ""])
     for claim in CLAIMS.values():
         for dataset in claim.datasets:
@@ -548,7 +548,7 @@ def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
 @pytest.mark.parametrize(("card", "ratio"), [("h200", 1.3), ("h100-80gb-hbm3", 1.8)])
 def test_batches_of_one_host_differ_nearly_as_much_as_those_of_several(card, ratio):
     """What docs/method.md says: the mean square between hosts over that within, each ratio scaled by its deviation."""
-    rows = claims.select(measurements.load([ROOT / f"results/archive/{card}/timings.csv"]), list(CLAIMS.values()))
+    rows = claims.select(measurements.load_folder(ROOT / f"results/archive/{card}"), list(CLAIMS.values()))
     found, within, between = batches.medians(rows), [0.0, 0], [0.0, 0]
     on_cards = [claim for claim in CLAIMS.values() if claim.id != "dijkstra_gpu"]
     for left, over, dataset in {

@@ -18,11 +18,11 @@ from kernels.gpu import SIMULATOR as SIMULATED
 from kernels.graph import INF
 from tests.support import graphs
 from tests.support.project import COMPLETE, ROOT, SIMULATOR, Project
-from tests.support.rows import measurement
+from tests.support.rows import measurement, put_rows
 from tests.support.views import configured
-from workflow import archive
 from workflow.measure import all_pairs
 from workflow.plan import allocation
+from workflow.publish import archive
 from workflow.views import catalogue
 from workflow.views.extensions import all_pairs_figure
 
@@ -108,7 +108,8 @@ def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch
     with pytest.raises(InputError, match="nothing was measured yet"):
         archive.archive(tmp_path, configured())
     kept = tmp_path / "archive/h200"
-    archive.keep([measurement("delta_stepping/near_far", "nyc")], {}, kept, configured())
+    put_rows([measurement("delta_stepping/near_far", "nyc")], kept)
+    archive.draw(kept, configured())
     assert not list(kept.glob("all_pairs*"))
     put(tmp_path, project, "mixed", ["NVIDIA H200", "NVIDIA H100"])
     bay = put(tmp_path, project, "bay")

@@ -21,12 +21,11 @@ from tests.support import graphs
 from tests.support.cells import read_csv
 from tests.support.many_sources import row
 from tests.support.project import Project
-from tests.support.rows import CONFIG, SIZES, measurement, rows_of
+from tests.support.rows import CONFIG, SIZES, measurement, put_rows, rows_of
 from tests.support.views import configured, draw
-from workflow import archive
 from workflow.measure import many_sources, measure
 from workflow.plan import allocation
-from workflow.publish import readme
+from workflow.publish import archive, readme
 from workflow.store import benchmarks
 from workflow.views import catalogue, compare
 from workflow.views.extensions import many_sources_table
@@ -199,16 +198,12 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
         benchmarks.MANY_SOURCES.read([path])
 
 
-def test_files_of_datasets_are_joined_and_one_is_not_taken_twice(tmp_path):
+def test_files_of_datasets_are_read_together_and_none_twice(tmp_path):
     nyc, bay = (write(tmp_path / f"{name}.csv", *both(name)) for name in ("nyc", "bay"))
-    out = tmp_path / "out/many_sources.csv"
-    benchmarks.MANY_SOURCES.write(benchmarks.MANY_SOURCES.text([nyc, bay]), out)
-    joined = benchmarks.MANY_SOURCES.read([out])
+    joined = benchmarks.MANY_SOURCES.read([nyc, bay])
     assert joined.groupby("dataset").size().to_dict() == {"nyc": 4, "bay": 4}
-    out.unlink()
     with pytest.raises(InputError, match="must not occur twice"):
-        benchmarks.MANY_SOURCES.write(benchmarks.MANY_SOURCES.text([nyc, nyc]), out)
-    assert not out.exists()
+        benchmarks.MANY_SOURCES.read([nyc, nyc])
 
 
 # The table
@@ -278,25 +273,20 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     results = tmp_path / "results"
     kept = results / "archive/test-card"
     found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]
-    archive.keep(found, {}, kept, configured())
+    put_rows(found, kept)
+    archive.draw(kept, configured())
     assert not (kept / "many_sources_table.md").exists()
     assert "many_sources_table.md" not in readme.links([kept], ["test card"])
-    measured = write(results / "many_sources.csv", *both())
+    measured = write(results / "many_sources/nyc.csv", *both())
     archive.archive(results, configured())
-    assert (kept / "many_sources.csv").read_bytes() == measured.read_bytes()
+    assert (kept / "many_sources/nyc.csv").read_bytes() == measured.read_bytes()
     assert "502 sources" in (kept / "many_sources_table.md").read_text()
     assert "(../results/archive/test-card/many_sources_table.md)" in readme.links([kept], ["test card"])
-    write(measured, *both("bay"))
-    archive.archive(results, configured())
-    joined = benchmarks.MANY_SOURCES.read([kept / "many_sources.csv"])
-    assert joined.groupby("dataset", sort=False).size().to_dict() == {"nyc": 4, "bay": 4}  # the former stay
     write(measured, *both(search_s=0.02, revision="2"))
+    write(results / "many_sources/bay.csv", *both("bay"))
     archive.archive(results, configured())
-    joined = benchmarks.MANY_SOURCES.read([kept / "many_sources.csv"])
-    assert joined.groupby("dataset", sort=False)["revision"].unique().map(list).to_dict() == {
-        "nyc": ["2"],
-        "bay": ["1"],
-    }
+    joined = benchmarks.MANY_SOURCES.read((kept / "many_sources").iterdir())
+    assert joined.groupby("dataset")["revision"].unique().map(list).to_dict() == {"nyc": ["2"], "bay": ["1"]}
 
 
 def test_they_stand_beside_the_archives(tmp_path):
@@ -331,7 +321,7 @@ def test_the_target_measures_each_dataset_and_the_table_shows_them(tmp_path):
     datasets = {name: CONFIG["datasets"][name] for name in ("nyc", "bay")}
     project = Project.make(tmp_path, datasets, sweeps={"many_sources": {"datasets": ["nyc"]}})
     planned = re.findall(r"^Job \d+: (.*)", project.snakemake("-n", "extensions"), re.MULTILINE)
-    measuring = ["Prepare a hierarchy of nyc", "Measure many_sources on nyc", "Join many_sources"]
+    measuring = ["Prepare a hierarchy of nyc", "Measure many_sources on nyc"]
     assert {*measuring, "Table many_sources_table"} <= set(planned) and "Measure many_sources on bay" not in planned
 
 

@@ -26,8 +26,8 @@ from kernels.registry import VARIANTS, find
 from kernels.run import Run
 from tests.support.rows import SAMPLE, SHA256
 from tests.support.views import configured, draw
-from workflow import archive
 from workflow.measure import measure, provenance, rounds
+from workflow.publish import archive
 from workflow.store import collect, columns, measurements, records
 
 ROOT = Path(__file__).parents[3]
@@ -360,25 +360,21 @@ def test_a_cell_that_does_not_fit_the_card(key, needed, monkeypatch):
 
 
 def run_collect(*cells):
-    collect.write(*collect.read(list(cells)), Path("results/timings.csv"), Path("results/provenance.json"))
-    return read("results/timings.csv"), records.read(Path("results/provenance.json"))
+    measurements.schema().write(collect.read(list(cells)), Path("results/timings.csv"))
+    return read("results/timings.csv")
 
 
-def test_collect_joins_rows_and_provenance():
+def test_collect_joins_rows():
     cells = [cell(key) for key in CPU]
-    rows, provenance = run_collect(*cells)
+    assert run_collect(*cells) == [row for path in cells for row in read(path)]
     assert Path("results/timings.csv").read_text().splitlines()[0].split(",") == list(columns.COLUMNS)
-    assert rows == [row for path in cells for row in read(path)]
-    assert set(provenance) == {f"{key}/nyc" for key in CPU}
-    for path in cells:
-        assert records.read(path.with_suffix(".json")).items() <= provenance.items()
 
 
 def test_collect_refuses_another_count_of_launches():
     path, out = cell("bellman_ford/cpu"), Path("results/timings.csv")
     for key in [key for key, v in VARIANTS.items() if v.on_gpu and v.launches(13, 4)]:
         path, launches = as_if(path, key), VARIANTS[key].launches(13, 4)
-        rows, _ = run_collect(path)
+        rows = run_collect(path)
         assert [row["launches"] for row in rows] == [str(launches)] * 3
         before = out.read_bytes()
         rewrite(path, launches=launches + 1)
@@ -392,23 +388,21 @@ CHANGED = ["commit", "host", "device", "vertices", "source", "started", "a row"]
 
 @pytest.mark.parametrize("changed", CHANGED)
 def test_a_csv_that_changed_since_it_was_measured_is_refused(changed):
-    path, out = cell("bellman_ford/cpu"), Path("results/timings.csv")
-    run_collect(path)
-    for table in (path, out):
-        content = table.read_text()
-        if changed == "a row":
-            table.write_text(content[: content.rindex("\n", 0, -1) + 1])
-        else:
-            new = {"vertices": "14", "source": "3", "started": "2026-01-01T00:00:00+00:00"}.get(changed, "another")
-            rewrite(table, **{changed: new})
-        beside = records.beside(table)
-        said = f"^{table}: not as it was measured: .* of {beside}: restore the file, or delete both and measure again$"
-        with pytest.raises(InputError, match=said):
-            measurements.load([table])
-        with pytest.raises(InputError, match=said):
-            collect.read([table])
-        table.write_text(content)
-        assert len(measurements.load([table])) == 3
+    table = cell("bellman_ford/cpu")
+    content = table.read_text()
+    if changed == "a row":
+        table.write_text(content[: content.rindex("\n", 0, -1) + 1])
+    else:
+        new = {"vertices": "14", "source": "3", "started": "2026-01-01T00:00:00+00:00"}.get(changed, "another")
+        rewrite(table, **{changed: new})
+    beside = records.beside(table)
+    said = f"^{table}: not as it was measured: .* of {beside}: restore the file, or delete both and measure again$"
+    with pytest.raises(InputError, match=said):
+        measurements.load([table])
+    with pytest.raises(InputError, match=said):
+        collect.read([table])
+    table.write_text(content)
+    assert len(measurements.load([table])) == 3
 
 
 @pytest.mark.parametrize("content", [None, "{"])
@@ -432,7 +426,7 @@ def run_archive(default="h200"):
 
 
 def kept(folder="h200"):
-    return read(f"results/archive/{folder}/timings.csv")
+    return [row for path in measurements.files(f"results/archive/{folder}") for row in read(path)]
 
 
 @pytest.mark.parametrize(
@@ -469,7 +463,7 @@ def test_each_card_has_its_archive(undrawn):
     run_archive()
     for folder, variant in (("t4", "naive"), ("h200", "stride")):
         assert {row["variant"] for row in kept(folder)} == {variant}
-        assert set(records.read(Path(f"results/archive/{folder}/provenance.json"))) == {f"bellman_ford/{variant}/nyc"}
+        assert Path(f"results/archive/{folder}/cells/bellman_ford/{variant}/nyc.json").exists()
 
 
 def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
@@ -492,9 +486,8 @@ def test_a_measured_again_cell_replaces_all_its_rows_and_no_others(undrawn):
     assert [row for row in after if row["variant"] == "cpu"] == [row for row in before if row["variant"] == "cpu"]
     keys = [tuple(row[name] for name in (*measurements.CELL, "round")) for row in after]
     assert len(keys) == len(set(keys)) == 3 + 1 + 3
-    provenance = records.read(Path("results/archive/h200/provenance.json"))
-    assert set(provenance) == {"bellman_ford/cpu/nyc", "bellman_ford/naive/nyc", "bellman_ford/naive/bay"}
-    assert provenance["bellman_ford/naive/nyc"]["protocol"]["repeats"] == 1
+    (record,) = records.read(Path("results/archive/h200/cells/bellman_ford/naive/nyc.json")).values()
+    assert record["protocol"]["repeats"] == 1
 
 
 @pytest.mark.ci
@@ -503,17 +496,16 @@ def test_an_archive_holds_its_tables_and_figures():
     run_archive()
     drawn = {path.name for path in Path("results/archive/h200").iterdir()}
     assert drawn >= {
-        "timings.csv",
-        "provenance.json",
+        "cells",
         *(f"table{number}.{end}" for number in (1, 2, 3) for end in ("csv", "md")),
         *("figure5.png", "figure6.png"),
         *(f"{name}.{end}" for name in ("claims", "summary") for end in ("csv", "md")),
     }
-    assert {Path(name).suffix for name in drawn} == {".csv", ".json", ".md", ".png"}
+    assert {Path(name).suffix for name in drawn - {"cells"}} == {".csv", ".md", ".png"}
     text = Path("results/archive/h200/table1.md").read_text()
     assert "5.25 s" in text and "NVIDIA H200" in text and "From the archive h200." in text
 
-    rows = measurements.load(["results/archive/h200/timings.csv"])
+    rows = measurements.load_folder("results/archive/h200")
     draw("table1", rows, Path("again"), source="From the archive h200.")
     for end in ("csv", "md"):
         assert Path(f"again/table1.{end}").read_text() == Path(f"results/archive/h200/table1.{end}").read_text()

@@ -23,11 +23,11 @@ from kernels.errors import InputError
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS, Variant
 from kernels.run import Result, Run
-from tests.support import many_sources
+from tests.support import many_sources, published
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.pages import blocks
 from tests.support.project import ENVIRONMENT
-from tests.support.rows import SIZES, in_batches, measured, rows_of
+from tests.support.rows import SIZES, in_batches, measured, put_rows, rows_of
 from tests.support.views import draw
 from workflow.judge import claims, verdicts
 from workflow.publish import documents, readings_of_about, readme
@@ -36,9 +36,7 @@ from workflow.views.paper import claims_figure
 from workflow.views.render import CROSS, digits
 
 ROOT = Path(__file__).parents[3]
-ARCHIVES = sorted(
-    (path.parent for path in Path("results/archive").glob("*/timings.csv")), key=lambda p: p.name != "h200"
-)
+ARCHIVES = sorted((path.relative_to(ROOT) for path in published.ARCHIVES), key=lambda path: path.name != "h200")
 CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
 PAGES = [*(ROOT / name for name in ("README.md", "config/README.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 SUBSTITUTE = {"substitute": "made_by_hand"}
@@ -182,6 +180,12 @@ def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
         assert readme.measured_before(both, NEAR_FAR) == before
 
 
+def in_archive(folder):
+    """The file of searches from many sources."""
+    (folder / "many_sources").mkdir(exist_ok=True)
+    return folder / "many_sources/all.csv"
+
+
 def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
     nyc, e = (SIZES.loc[name].vertices for name in ("nyc", "e"))
     lines = []
@@ -190,19 +194,19 @@ def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
     ):
         line = {"search_s": seconds, "sources": sources, "order_s": 1.0, "tree_s": 0.5, "customize_s": 0.002}
         lines.append(many_sources.row("reduced", repeat, name, **line))
-    pd.DataFrame(lines).assign(revision=ALL_PAIRS_REVISION).to_csv(tmp_path / "many_sources.csv", index=False)
+    pd.DataFrame(lines).assign(revision=ALL_PAIRS_REVISION).to_csv(in_archive(tmp_path), index=False)
     rows = measurements.load([])
     text = readme.findings(tmp_path, rows, CONFIG)
     assert cells_of(text, "nyc") == ["nyc", "150 ms (n = 2)", "1.50 s", "2.00 ms"]
     assert cells_of(text, "e ") == ["e", "20.0 s (n = 1)", "1.50 s", "2.00 ms"] and "| bay" not in text
     assert "before the last change" not in text
-    pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
+    pd.DataFrame(lines).assign(revision=1).to_csv(in_archive(tmp_path), index=False)
     assert "before the last change of these kernels." in readme.findings(tmp_path, rows, CONFIG)
 
 
 def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those_of_library_times(tmp_path):
     lines = [many_sources.row("reduced", 1, name, sources=SIZES.loc[name].vertices) for name in ("nyc", "e")]
-    pd.DataFrame(lines).assign(revision=1).to_csv(tmp_path / "many_sources.csv", index=False)
+    pd.DataFrame(lines).assign(revision=1).to_csv(in_archive(tmp_path), index=False)
     cells = {cell: ([0.1], {}) for cell in ((NEAR_FAR, "nyc"), ("bellman_ford/stride_flag", "nyc"))}
     rows = measured(tmp_path, cells | {("dijkstra/scipy", "nyc"): ([1.0], {})})
     calls = pd.read_csv(ARCHIVES[0] / "library_times.csv")
@@ -337,13 +341,12 @@ def test_where_cards_differ_it_is_said_whether_their_intervals_overlap():
 
 
 def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):
+    found = [row for path in measurements.files("results/archive/h200") for row in measurements.schema().text([path])]
     for name, device in (("one", "NVIDIA H200"), ("other", "NVIDIA H100 80GB HBM3")):
-        rows = pd.read_csv(ROOT / "results/archive/h200/timings.csv", dtype=str, keep_default_na=False)
-        rows.loc[rows["driver"] != "", "device"] = device
+        rows = [row | ({"device": device} if row["driver"] else {}) for row in found]
         if name == "other":
-            rows = rows[rows["batch"].isin(("A", "B")) & (rows["dataset"] == "gnutella04")]
-        (tmp_path / name).mkdir()
-        rows.to_csv(tmp_path / name / "timings.csv", index=False)
+            rows = [row for row in rows if row["batch"] in ("A", "B") and row["dataset"] == "gnutella04"]
+        put_rows(rows, tmp_path / name)
     found = readme.documents([tmp_path / "one", tmp_path / "other"], CONFIG)
     assert "| H200 |\n" in found["README.md"]["claims"] and "H100" not in found["README.md"]["claims"]
     assert "Too few batches for any verdict so far: H100." in found["docs/results.md"]["claims"]
@@ -363,7 +366,7 @@ def test_near_far_meets_the_goals_and_predictions_of_its_page():
     goal, archived, predicted, archived_kernels = (row[row != ""].astype(float) / 1000 for row in typed.values())
     assert [len(goal), len(archived), len(predicted), len(archived_kernels)] == [9, 9, 4, 9]
 
-    rows = measurements.load([ARCHIVES[0] / "timings.csv"])
+    rows = measurements.load_folder(ARCHIVES[0])
     rows = measurements.pooled(rows[measurements.variants(rows) == NEAR_FAR])
     found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
     medians, kernels = found["median"][goal.index], found["kernels"][goal.index]
@@ -384,7 +387,7 @@ def table_rows(page, head):
 
 
 def test_rates_of_staged_and_times_of_ell_on_the_page_are_the_archives():
-    found = measurements.load([ARCHIVES[0] / "timings.csv"])
+    found = measurements.load_folder(ARCHIVES[0])
     blocked, staged = (
         found[(measurements.variants(found) == f"floyd_warshall/{name}") & (found["dataset"] == "random65536")]
         for name in ("blocked", "staged")

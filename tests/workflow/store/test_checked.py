@@ -11,13 +11,15 @@ import pytest
 from kernels.errors import InputError
 from kernels.gpu import card
 from kernels.registry import VARIANTS
+from tests.support import published
+from tests.support.project import SIMULATOR, Project
 from tests.support.rows import STATE, measurement, record
-from tests.support.views import configured, draw
-from workflow import archive
+from tests.support.views import draw
 from workflow.measure import peak
+from workflow.publish import archive
 from workflow.store import benchmarks, collect, columns, measurements, paper, records
+from workflow.store.checked_csv import Schema, one_of
 
-ARCHIVES = sorted(path.parent for path in Path(__file__).parents[3].glob("results/archive/*/timings.csv"))
 ROW = measurement("bellman_ford/naive", "nyc")
 ALL_PAIRS, ON_CPU = measurement("dijkstra/naive", "gnutella04"), measurement("bellman_ford/cpu", "nyc")
 NO_TIMES = dict.fromkeys(columns.TIMES, "") | {"rows_checked": 0}
@@ -39,18 +41,15 @@ def write(path, *rows):
     return path
 
 
-@pytest.mark.parametrize("folder", ARCHIVES, ids=lambda folder: folder.name)
-def test_all_that_is_kept_can_be_read(folder):
-    rows = (folder / "timings.csv").read_text().count("\n") - 1
-    assert len(measurements.load([folder / "timings.csv"])) == rows > 0
-    for name in columns.SWEEPS:
-        if (folder / f"{name}.csv").exists() or folder.name == "h200":  # the main one has all
-            assert len(measurements.load_sweep(name, [folder / f"{name}.csv"]))
-    if (folder / "peak.csv").exists() or folder.name == "h200":
-        assert len(benchmarks.load_peak([folder / "peak.csv"]))
-    for name, load in archive.PLAIN.items():
-        if (folder / name).exists():
-            assert len(load([folder / name])), name
+@pytest.mark.parametrize("folder", published.ARCHIVES, ids=lambda folder: folder.name)
+def test_all_that_is_kept_can_be_read_and_lies_where_its_rows_belong(folder):
+    for path in measurements.files(folder):
+        rows = measurements.load([path])
+        assert {folder / measurements.place(row) for row in rows.to_dict("records")} == {path}
+        assert set(records.of_table(path)) == set(map(records.name, rows.to_dict("records")))
+    for pattern, load in archive.OTHERS.values():
+        found = sorted(folder.glob(pattern))
+        assert all(len(load([path])) for path in found) and (found or folder.name != "h200")  # the main one has all
 
 
 def test_what_every_variant_writes_can_be_read(tmp_path):
@@ -314,7 +313,7 @@ def card_with(**changes):
 @pytest.mark.parametrize("read", [lambda path: measurements.load([path]), lambda path: collect.read([path])])
 def test_a_record_that_cannot_be_is_refused(tmp_path, changes, said, read):
     path = cell(tmp_path, changes)
-    with pytest.raises(InputError, match=rf"nyc\.json: not a valid record .*\({said}.*: delete {path} and"):
+    with pytest.raises(InputError, match=rf"nyc\.json: not a valid record .*\({said}.*, else delete {path} and"):
         read(path)
 
 
@@ -333,21 +332,15 @@ def test_the_record_of_another_cell_is_refused(tmp_path):
             '{"edge/sssp/nyc": RECORD}',
             r"not a valid record of .* \(edge/sssp/nyc: the record is of bellman_ford/naive/nyc\)",
         ),
+        ('{"graph": [], "records": {}}', r"not a valid record .*older commit; \w+ is the last that reads it\)"),
     ],
 )
-def test_a_broken_archive_is_refused_and_stays_as_it_is(tmp_path, content, said):
-    table = write(tmp_path / "timings.csv", ROW)
+def test_a_broken_archive_is_refused(tmp_path, content, said):
+    table = write(tmp_path / "batches/a/sssp/nyc/timings.csv", ROW | {"batch": "a"})
     broken = records.beside(table)
     broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
-    with pytest.raises(InputError, match=rf"provenance\.json: {said}: .*timings\.csv and run again"):
-        archive.keep([], {}, tmp_path, configured())
-    broken.write_text("{}")
-    write(table, ROW | {"rows_checked": 0})
-    before = table.read_bytes(), broken.read_bytes()
-    with pytest.raises(InputError, match=r"timings\.csv, line 2 .*: rows_checked '0'"):
-        archive.keep([ON_CPU], {}, tmp_path, configured())
-    assert (table.read_bytes(), broken.read_bytes()) == before
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["provenance.json", "timings.csv"]
+    with pytest.raises(InputError, match=rf"provenance\.json: {said}: restore it from git .*timings\.csv and measure"):
+        measurements.load_folder(tmp_path)
 
 
 def test_launches_are_checked_by_the_default_tile_where_the_protocol_says_none(tmp_path):
@@ -355,8 +348,10 @@ def test_launches_are_checked_by_the_default_tile_where_the_protocol_says_none(t
     path = write(tmp_path / "gnutella04.csv", row)
     beside = record("floyd_warshall/tiled", "gnutella04", protocol={})
     path.with_suffix(".json").write_text(json.dumps(beside))
-    _, provenance = collect.read([path])
-    assert provenance == {"floyd_warshall/tiled/gnutella04": beside}
+    assert len(collect.read([path])) == 1
+    write(path, row | {"launches": 1})
+    with pytest.raises(InputError, match="1 kernels were launched"):
+        collect.read([path])
 
 
 def test_a_record_that_read_would_refuse_is_not_written():
@@ -366,15 +361,29 @@ def test_a_record_that_read_would_refuse_is_not_written():
         records.check(fine | {"host": 7}, Path("nyc.json"))
 
 
-def test_many_records_share_their_parts(tmp_path):
-    cells = [("bellman_ford/naive", "nyc"), ("bellman_ford/stride", "nyc"), ("bellman_ford/naive", "bay")]
-    found = {records.name(one): one for one in (record(*cell) for cell in cells)}
-    path = tmp_path / "provenance.json"
-    path.write_text(records.text(found))
-    assert records.read(path) == found
-    content = json.loads(path.read_text())
-    assert len(content["graph"]) == 1 and len(content["records"]) == 3
-    content["graph"].pop()
-    path.write_text(json.dumps(content))
-    with pytest.raises(InputError, match=r"provenance\.json: .* \(a shared part of a record is missing"):
-        records.read(path)
+def test_a_file_without_a_newer_column_has_its_default(tmp_path):
+    rules = (one_of("b", "1", "2"), one_of("c", "", "x"))
+    schema = Schema(("a", "b", "c"), (), rules, "correct it", defaults={"b": "2", "c": ""})
+    old, newer, wrong = (tmp_path / f"{name}.csv" for name in ("old", "newer", "wrong"))
+    old.write_text("a\nold\n")
+    newer.write_text("a,c\nnewer,x\n")
+    rows = schema.text([old, newer])
+    assert rows == [{"a": "old", "b": "2", "c": ""}, {"a": "newer", "b": "2", "c": "x"}]
+    assert schema.to_csv(rows, old).startswith("a,b,c\n")
+    for text in ("c,a\nx,1\n", "b\n1\n", "a,d\n1,2\n"):
+        wrong.write_text(text)
+        with pytest.raises(InputError, match=r"wrong\.csv: the first line must be a,b,c: correct it"):
+            schema.read([wrong])
+
+
+def test_with_a_new_column_an_archive_is_drawn_as_before(tmp_path):
+    project = Project.make(tmp_path, datasets=published.CONFIG["datasets"], stub=False, mode="simulator")
+    module = tmp_path / "workflow/store/columns.py"
+    text, last = module.read_text(), '    _text("note",'
+    assert text.count(last) == 1
+    column = '    Column("mood", "The card\'s.", (matching("mood", "good", "must be good"),), default="good"),\n'
+    module.write_text(text.replace(last, column + last))
+    project.snakemake("table1", environment=SIMULATOR)
+    kept = published.ROOT / f"results/archive/{published.CONFIG['archive']}/table1.csv"
+    here, there = (list(csv.DictReader(path.open(newline=""))) for path in (tmp_path / "results/table1.csv", kept))
+    assert [row | {"source": ""} for row in here] == [row | {"source": ""} for row in there]

@@ -2,7 +2,6 @@
 
 import dataclasses
 import re
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -211,7 +210,7 @@ def test_a_claim_against_several_is_compared_over_the_archives_strongest():
     assert beside(rows, ARCHIVE, "flag_best") == "not comparable: the archive has fewer than three batches"
 
 
-H200 = measurements.load([Path("results/archive/h200/timings.csv")])
+H200 = measurements.load_folder("results/archive/h200")
 
 
 def job_like_the_archives(dataset, **ratios):

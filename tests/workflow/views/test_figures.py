@@ -196,7 +196,7 @@ def test_no_text_lies_on_other_text(number, data):
 
 @pytest.fixture(scope="module")
 def archived():
-    return measurements.load([ARCHIVE / "timings.csv"])
+    return measurements.load_folder(ARCHIVE)
 
 
 def of_growth(rows, source):
@@ -210,7 +210,7 @@ def of_sweep(name):
     return lambda _, source: draw_sweep.picture(name, measurements.load_sweep(name, [ARCHIVE / f"{name}.csv"]), source)
 
 
-SEARCHES = measurements.load_sweep("sources", [ARCHIVE / "sources.csv"])
+SEARCHES = measurements.load_sweep("sources", ARCHIVE.glob("sources/*.csv"))
 DRAW = {
     "figure5": lambda *args: figures.draw("figure5", DATASETS, *args),
     "figure6": lambda *args: figures.draw("figure6", DATASETS, *args),
@@ -256,7 +256,7 @@ def test_values_of_figure_8_are_apart_with_a_dataset_that_was_measured_here(arch
 
 
 def test_distances_of_all_pairs_have_a_unit():
-    wholes = [all_pairs.read_record(path) for path in all_pairs.kept(ARCHIVE, DATASETS)]
+    wholes = [all_pairs.read_record(path) for path in sorted(ARCHIVE.glob("all_pairs/*.json"))]
     with plots.styled():
         axes, *_ = all_pairs_figure.picture(wholes, {}, "From the test.").axes
     assert axes.get_xlabel() == "distance (arc lengths of the graph's file)"

@@ -3,7 +3,6 @@
 Made of the archive, where there is no GPU. With REQUIRE_CHROMIUM=1 a missing browser is a failure.
 """
 
-import csv
 import io
 import json
 import os
@@ -23,7 +22,7 @@ from tests.support.project import ROOT, SIMULATOR, Project
 from tests.support.rows import STATE, in_batches, record, rows_of
 from tests.support.views import draw
 from workflow.judge import claims
-from workflow.store import measurements, records
+from workflow.store import measurements
 from workflow.views import appendix, pages
 from workflow.views.paper import batches_table, glance
 from workflow.views.render import CROSS
@@ -78,20 +77,8 @@ def project(tmp_path_factory):
 
 
 def take_batch(folder):
-    """Write the archive's BATCH into a folder, as if this machine had measured it."""
-    with open(ARCHIVE / "timings.csv", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["batch"] == BATCH]
-    found = records.read(ARCHIVE / "provenance.json")
-    job = folder / rows[0]["problem"] / rows[0]["dataset"]
-    job.mkdir(parents=True)
-    with open(job / "timings.csv", "w", newline="") as file:
-        lines = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        lines.writeheader()
-        lines.writerows(rows)
-    (job / "provenance.json").write_text(
-        records.text({name: one for name, one in found.items() if name.endswith(f"/{BATCH}")})
-    )
-    return folder
+    """Copy the archive's BATCH into a folder, as if this machine had measured it."""
+    return shutil.copytree(ARCHIVE / "batches" / BATCH, folder)
 
 
 @pytest.fixture(scope="module")
@@ -397,7 +384,7 @@ def test_batches_are_listed_by_name_with_hosts_and_cards(tmp_path):
 
 @pytest.mark.parametrize("archive", sorted(ARCHIVE.parent.glob("*/batches.md")), ids=lambda path: path.parent.name)
 def test_an_archive_lists_its_batches(archive, tmp_path):
-    rows = measurements.load([archive.with_name("timings.csv")])
+    rows = measurements.load_folder(archive.parent)
     draw("batches_table", rows, tmp_path, source=f"From the archive {archive.parent.name}.")
     for name in ("batches.csv", "batches.md"):
         assert (tmp_path / name).read_text() == archive.with_name(name).read_text()

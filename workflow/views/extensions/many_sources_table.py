@@ -1,6 +1,6 @@
 """Show times of searches from many sources, and how many sources pay for a hierarchy: results/many_sources_table.*.
 
-The measurements are those of results/many_sources.csv (workflow/measure/many_sources.py), beside hierarchy/sssp and
+The measurements are those of results/many_sources/ (workflow/measure/many_sources.py), beside hierarchy/sssp and
 near_far, which search from one source.
 """
 

@@ -83,6 +83,6 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the batches of the rows and, for the report, those of the other archives."""
     page = [("h1", "Batches and hosts"), ("p", context.source), *table(rows), ("ul", NOTES)]
     for archive in context.paths("archives"):
-        others = measurements.load([archive / "timings.csv"])
+        others = measurements.load_folder(archive)
         page += [("h2", f"The archive {archive.name}"), *table(others)]
     return pages.files("batches", facts(rows), page)

@@ -16,14 +16,14 @@ from tests.support.cells import read_csv
 from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project
 from tests.support.project import data as graphs
-from tests.support.rows import DATASETS, in_batches, measured
+from tests.support.rows import DATASETS, in_batches, measured, put_rows
 from tests.support.rows import rows_of as rows_of_times
 from tests.support.views import configured, draw
-from workflow import archive
 from workflow.judge import batches
 from workflow.measure import sweeps
 from workflow.measure.provenance import Setting
 from workflow.measure.rounds import Protocol
+from workflow.publish import archive
 from workflow.store import benchmarks, columns, measurements, paper
 from workflow.store.tables import define, of_family
 from workflow.views import catalogue, plots, render
@@ -475,6 +475,12 @@ def test_each_source_is_searched_and_checked():
     assert set(rows[0]) <= set(columns.COLUMNS)
 
 
+def as_text(rows):
+    """The rows as they stand in CSV files."""
+    found = rows[list(columns.COLUMNS)].astype(object)
+    return found.where(found.notna(), "").assign(round=rows["round"].astype(int)).to_dict("records")
+
+
 def written(rows, path):
     """A CSV of measurements."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -482,18 +488,16 @@ def written(rows, path):
     return path
 
 
-def test_files_of_sources_are_joined_and_those_that_do_not_fit_refused(searches, tmp_path):
+def test_files_of_sources_are_read_together_and_none_twice(searches, tmp_path):
     nyc = written(searches, tmp_path / "nyc.csv")
     bay = written(searches.assign(dataset="bay"), tmp_path / "bay.csv")
-    schema = measurements.schema(columns.SWEEPS["sources"])
-    schema.write(schema.text([nyc, bay]), tmp_path / "out/sources.csv")
-    joined = measurements.load_sweep("sources", [tmp_path / "out/sources.csv"])
+    joined = measurements.load_sweep("sources", [nyc, bay])
     assert list(joined.columns[: len(columns.COLUMNS)]) == list(columns.COLUMNS)
     assert joined.groupby(["dataset", "source"]).size().to_dict() == {
         (dataset, source): 3 for dataset in ("nyc", "bay") for source in (4, 7)
     }
     with pytest.raises(InputError, match="a duplicate round of the cell"):
-        schema.text([nyc, nyc])
+        measurements.load_sweep("sources", [nyc, nyc])
 
 
 ROME = {"rome": {"vertices": 3353, "arcs": 8870, "tables": {"sssp": ["table6", "table7"], "apsp": ["table7"]}}}
@@ -534,25 +538,20 @@ def test_only_an_archive_with_a_small_road_network_has_table_7(tmp_path, monkeyp
     config = configured(datasets={name: entry | {"format": "dimacs"} for name, entry in (DATASETS | ROME).items()})
     for dataset, there in (("nyc", False), ("rome", True)):
         rows = of_rome({("bellman_ford/naive", "nyc"): 1.0}).assign(dataset=dataset)
-        (folder := tmp_path / dataset).mkdir()
-        archive.draw(rows, folder, folder, config)
+        put_rows(as_text(rows), folder := tmp_path / dataset)
+        archive.draw(folder, config)
         assert (folder / "table7.md").exists() == there
 
 
 def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, monkeypatch):
     monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME[name] for name in ("table6", "figure8", "peak_table")])
     results = tmp_path / "results"
-    written(searches, results / "sources.csv")
+    written(searches, results / "sources/nyc.csv")
     shutil.move(peaks(tmp_path), results / "peak.csv")
     archive.archive(results, configured())
     kept = results / "archive/test-card"
-    assert {path.name for path in kept.iterdir()} == {"sources.csv", "peak.csv"}
-    records = rows[list(columns.COLUMNS)].astype(object).where(rows[list(columns.COLUMNS)].notna(), "")
-    records["round"] = records["round"].astype(int)  # as it stands in a cell's CSV
-    with monkeypatch.context() as patch:
-        patch.setattr(archive, "draw", lambda *_: None)
-        archive.keep(records.to_dict("records"), {}, kept, configured())
-    assert not (kept / "table6.md").exists()
+    assert {path.name for path in kept.iterdir()} == {"sources", "peak.csv"}
+    put_rows(as_text(rows), kept)
     archive.archive(results, configured())  # nothing but these was measured again
     assert "ours: 2 random vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
     assert "75 %" in (kept / "peak_table.md").read_text()
@@ -563,8 +562,8 @@ def test_many_sources_are_measured_by_dataset_and_shown_in_table_6(tmp_path):
     assert "sources: config names no dataset" in project.snakemake("sources", code=1)
     project.configure(datasets={"bay": {"gpu": [NEAR_FAR]}, "nyc": {"gpu": [NEAR_FAR]}})
     each = {f"Measure sources on {dataset}" for dataset in ("nyc", "bay")}
-    assert project.plan("sources") == graphs("nyc", "bay") | each | {"Join"}
-    assert {"Table 6", "Join"} | each <= project.plan("table6") and "Join" in project.plan("figure8")
+    assert project.plan("sources") == graphs("nyc", "bay") | each
+    assert {"Table 6"} | each <= project.plan("table6") and each <= project.plan("figure8")
     (tmp_path / "results/sources").mkdir()
     said = project.snakemake("sources", code=1, environment=SIMULATOR)
     assert "sources cannot be measured here: there is no GPU" in said
@@ -574,8 +573,10 @@ def test_many_sources_are_measured_by_dataset_and_shown_in_table_6(tmp_path):
 def test_without_a_gpu_tables_show_the_archive(rows, searches, tmp_path):
     project = Project.make(tmp_path, stub=False, mode="auto")
     kept = tmp_path / "results/archive/h200"
-    written(rows[rows["variant"] != "near_far"], kept / "timings.csv")
-    written(searches, kept / "sources.csv")
+    for folder in ("batches", "cells", "sources"):
+        shutil.rmtree(kept / folder, ignore_errors=True)
+    put_rows(as_text(rows[rows["variant"] != "near_far"]), kept)
+    written(searches, kept / "sources/nyc.csv")
     peaks(kept)
     targets = ("table6", "figure8", "peak_table", "launch_overhead", "growth")
     assert "Measure" not in project.snakemake(*targets, environment=SIMULATOR)
