@@ -17,7 +17,8 @@ import yaml
 from workflow.judge import claims
 from workflow.store import measurements, records
 from workflow.views import glance, pages
-from workflow.views.context import MEASURED_HERE, Context
+from workflow.views.catalogue import MEASURED_HERE
+from workflow.views.context import Context
 from workflow.views.render import csv_text
 
 # The heads of the columns, by their keys in the provenance, with levels joined by dots.
