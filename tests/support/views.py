@@ -1,12 +1,11 @@
 """Render views into a folder, as a rule or an archive does."""
 
 from tests.support.rows import DATASETS
-from workflow.views import plots
-from workflow.views.catalogue import BY_NAME
+from workflow.views.catalogue import BY_NAME, FORMATS
 from workflow.views.context import Context, write
 
 
-def draw(name, rows, folder, *, formats=plots.FORMATS, **context):
+def draw(name, rows, folder, *, formats=FORMATS, **context):
     """Write all files of a view into one folder."""
     given = {"source": "From the test.", "datasets": DATASETS, "tolerance": 0.05}
     folder.mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from kernels.errors import InputError
 from kernels.registry import find
 from workflow.plan import conditions
 from workflow.plan.experiments import Cell
+from workflow.store import measurements
 
 # Requested are TIMES as many minutes as the archive's card took, or TIMES_ELSEWHERE as many if GPU_MODEL does not name
 # this card. For a slower one raise them by --set-resources measure:runtime=MINUTES or measure:mem_mb=MEGABYTES.

@@ -14,8 +14,7 @@ from workflow.plan import experiments, result_paths
 from workflow.plan.experiments import Cell
 from workflow.plan.planner import SWEPT, Plan
 from workflow.store import measurements, tables
-from workflow.views.catalogue import VIEWS, View
-from workflow.views.context import MEASURED_HERE
+from workflow.views.catalogue import MEASURED_HERE, VIEWS, View
 
 NEW_YORK = "nyc_time"  # as in workflow/views/new_york.py
 ALSO_ALONE = ("summary", "batches_table", "appendix")  # views that show all CPU cells measured beside an archive

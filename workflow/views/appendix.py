@@ -18,7 +18,8 @@ import yaml
 from workflow.judge import claims
 from workflow.store import measurements, records
 from workflow.views import pages
-from workflow.views.context import MEASURED_HERE, Context
+from workflow.views.catalogue import MEASURED_HERE
+from workflow.views.context import Context
 from workflow.views.paper import glance
 from workflow.views.render import csv_text
 

@@ -14,7 +14,6 @@ from workflow.plan import experiments
 from workflow.plan.experiments import Cell
 from workflow.store import measurements, tables
 from workflow.store.tables import PAPER_FIGURES, PAPER_TABLES, heads
-from workflow.views import plots
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from workflow.views.context import Context, Made
 
 SWEEPS = ("delta_sweep", "stride_sweep")
+FORMATS = ("svg", "pdf", "png")  # of figures; not in plots.py, since the rules need no matplotlib
+MEASURED_HERE = "Measured by this copy of the project."  # a source of rows
 
 
 class Shown(NamedTuple):
@@ -64,7 +65,7 @@ def _page(name: str) -> tuple[str, ...]:
 
 
 def _figure(name: str) -> tuple[str, ...]:
-    return tuple(f"figures/{name}.{form}" for form in plots.FORMATS)
+    return tuple(f"figures/{name}.{form}" for form in FORMATS)
 
 
 def _paper_table(name: str) -> View:

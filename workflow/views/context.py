@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 from kernels.io import atomic
 from workflow.store.tables import Datasets
 from workflow.views import plots
-
-MEASURED_HERE = "Measured by this copy of the project."  # a source of rows
+from workflow.views.catalogue import FORMATS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class Drawing:
 Made = Mapping[str, str | bytes | Drawing]  # by file name; a Drawing has no suffix
 
 
-def write(made: Made, results: Path, figures: Path, formats: Collection[str] = plots.FORMATS) -> None:
+def write(made: Made, results: Path, figures: Path, formats: Collection[str] = FORMATS) -> None:
     """Write texts into one folder and drawings, in each format, into another."""
     for name, content in made.items():
         if isinstance(content, Drawing):

@@ -20,6 +20,7 @@ from matplotlib.ticker import FuncFormatter, LogFormatter
 from matplotlib.transforms import Bbox
 
 from kernels.io import atomic
+from workflow.views.catalogue import FORMATS
 
 WIDTH, HEIGHT = 7.0, 5.8  # inches: the width of a page's text
 LEGEND_ROW = 5  # entries: with more it has several rows
@@ -62,7 +63,6 @@ STYLE = {
     "pdf.fonttype": 42,
 }
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
-FORMATS = tuple(METADATA)
 
 # Okabe and Ito's colours, told apart by the colour-blind.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
