@@ -614,20 +614,22 @@ class Float64:
         A search in integers finds bounds, unless there is a limit. It starts from an additional vertex, numbered n,
         which has arcs of weight 0 to the sources.
         """
-        whole = None
-        if limit == np.inf:
-            scaled = self.graph.scaled
-            more = Graph(
-                np.append(scaled.indptr, np.int32(scaled.arcs + len(sources))),
-                np.append(scaled.indices, sources.astype(np.int32)),
-                np.append(scaled.weights, np.zeros(len(sources), np.int32)),
-            )
-            on = WholeNumbers(more)
-            key, _ = on.choose_one()
-            ((_, row),) = on.by(key).rows(np.array([scaled.vertices]))
-            whole = row[:-1]
+        whole = self._bounds_from_nearest(sources) if limit == np.inf else None
         found = self.searches.search(sources, 1, whole, limit=limit, tree=tree)
         return found.dist[0], None if found.predecessors is None else found.predecessors[0]
+
+    def _bounds_from_nearest(self, sources: np.ndarray) -> np.ndarray:
+        """Search in integers, and free the card's memory."""
+        scaled = self.graph.scaled
+        more = Graph(
+            np.append(scaled.indptr, np.int32(scaled.arcs + len(sources))),
+            np.append(scaled.indices, sources.astype(np.int32)),
+            np.append(scaled.weights, np.zeros(len(sources), np.int32)),
+        )
+        on = WholeNumbers(more)
+        key, _ = on.choose_one()
+        ((_, row),) = on.by(key).rows(np.array([scaled.vertices]))
+        return row[:-1]
 
 
 Engine = WholeNumbers | Float64

@@ -555,19 +555,21 @@ class Solver:
     @contextmanager
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
-        whole = InputError(
-            f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
-            "the host"
-        )
         with self.working():
             if not self.on_card:
                 raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
             if not isinstance(self.graph, Graph):
-                raise whole
+                raise self._too_long_for_card()
             try:
                 yield self.in_whole_numbers
             except NotInIntegers:
-                raise whole from None
+                raise self._too_long_for_card() from None
+
+    def _too_long_for_card(self) -> InputError:
+        return InputError(
+            f'{self.graph.name}: out="device" is for whole weights and distances up to 2^31 - 2: take the results on '
+            "the host"
+        )
 
     def path(self, source: int, target: int) -> list[int] | None:
         """Find a shortest path between two vertices.
@@ -653,7 +655,7 @@ class Solver:
         if out == "device":
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
-            found = found.reshape(wanted.shape)
+                found = found.reshape(wanted.shape)
             return Distances(wanted.sources, wanted.targets, found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),

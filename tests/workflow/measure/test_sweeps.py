@@ -259,7 +259,7 @@ def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_
     for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
         assert project.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
         said = project.snakemake(target, code=1, environment=SIMULATOR)
-        why = "cannot be measured here: there is no GPU, or the CUDA simulator was requested"
+        why = "cannot be measured here: numba's CUDA simulator was requested"
         assert said.count(why) == 1 and "Job " not in said
     assert project.files() == before
 

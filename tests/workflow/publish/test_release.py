@@ -12,6 +12,7 @@ import yaml
 
 from kernels.errors import InputError
 from tests.support.copies import copy_project
+from workflow.plan import result_paths
 from workflow.publish import readme, release
 
 ROOT = Path(__file__).parents[3]
@@ -101,7 +102,7 @@ def test_the_documents_must_be_those_of_the_archives(folder, monkeypatch):
     monkeypatch.setattr(readme, "generated", lambda archives, config: {"a.md": {"x": " ".join(archives)}})
     with pytest.raises(InputError, match=r"^a\.md: its generated parts are not those of the archives: run snakemake"):
         release.check_documents()
-    change("a.md", "new", "results/archive/h200")
+    change("a.md", "new", " ".join(result_paths.archives({"archive": "h200"})))
     release.check_documents()
 
 
