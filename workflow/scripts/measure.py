@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from kernels.registry import find
-from workflow.measure.provenance import Setting, measure
+from workflow.measure.measure import measure
+from workflow.measure.provenance import Setting
 from workflow.plan import conditions
 from workflow.step import logged
 
