@@ -26,7 +26,8 @@ def test_its_usage_is_described():
     assert set(USAGE) == {"software-stack-deployment", "report"}
     directives = re.findall(r"^(\w+):", (ROOT / "Snakefile").read_text(), re.MULTILINE)
     assert USAGE["report"] == ("report" in directives)
-    assert USAGE["software-stack-deployment"] == {"conda": False, "apptainer": "container" in directives}
+    deployment = {"conda": False, "apptainer": "container" in directives, "apptainer+conda": False}
+    assert USAGE["software-stack-deployment"] == deployment
 
 
 def test_its_rules_are_formatted():
