@@ -143,7 +143,7 @@ def test_jobs_run_in_the_image_by_the_options_that_the_document_names(tmp_path):
     assert (project.folder / graph).exists()
     (call,) = calls.read_text().splitlines()
     assert call.startswith("exec ") and " --nv --bind /etc/machine-id " in call
-    assert re.search(rf" {IMAGE} bash -c .*python\d* \S+\.convert\.py", call)
+    assert re.search(rf" {project.folder / IMAGE} bash -c .*python\d* \S+\.convert\.py", call)
     assert found(r"apptainer build (\S+) container/apptainer\.def", DEFINITION) == IMAGE
 
 
