@@ -99,7 +99,7 @@ def test_no_test_and_no_page_changes(tmp_path):
     config.write_text(config.read_text().replace("\ndatasets:\n", f"\ndatasets:\n{entry}"))
     assert "village" in yaml.safe_load(config.read_text())["datasets"]
     tests = [
-        *(f"tests/workflow/{name}.py" for name in ("test_configuration", "measure/test_job")),
+        *(f"tests/workflow/{name}.py" for name in ("plan/test_configuration", "measure/test_job")),
         *(
             f"tests/workflow/{name}.py"
             for name in ("views/test_announce", "publish/test_readme", "views/paper/test_tables")

@@ -12,10 +12,10 @@ from types import SimpleNamespace
 import pytest
 
 from kernels.gpu.compiler import cuda, uint32
-from kernels.harness import RunSettings
 from kernels.registry import VARIANTS
 from tests import revisions as ptx
 from tests.support import published
+from workflow.measure.rounds import Protocol
 from workflow.store import revisions
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +96,7 @@ def test_a_library_has_its_version():
 
 
 def test_settings_are_those_that_are_not_usual():
-    variant, usual = VARIANTS["bellman_ford/stride"], RunSettings()
+    variant, usual = VARIANTS["bellman_ford/stride"], Protocol()
     assert revisions.settings(variant, usual) == ""
     assert revisions.settings(variant, replace(usual, repeats=3, budget_s=9, checked_rows=7)) == ""
     changed = replace(usual, block=512, tile=16, delta=7, grid=9, source=3)

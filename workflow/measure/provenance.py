@@ -10,12 +10,14 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from kernels.gpu import card
 from kernels.graph import Graph
 from workflow import step
 from workflow.measure import host
 
+ROOT = Path(__file__).parents[2]  # the project, whose commit is recorded
 PACKAGES = [
     "numba-cuda",
     "numba",
@@ -58,10 +60,11 @@ def provenance(names: Iterable[str], setting: Setting, graph: Graph | None = Non
 
     names: the columns of a CSV file, or records.FIELDS. graph: the measured graph. on_gpu: whether the card is used.
     """
+    names = tuple(names)
     commit, clean = state_of_project(setting.commit)
     known = {
         **card.describe(on_gpu),
-        "card_uuid": card.card_uuid() if on_gpu else "",
+        "card_uuid": card.card_uuid() if on_gpu and "card_uuid" in names else "",
         "cpu_model": card.cpu_name(),
         "host": platform.node(),
         "host_id": host.host_id(),
@@ -91,12 +94,12 @@ def state_of_project(commit: str) -> tuple[str, bool | None]:
     """Return the commit, and whether the tree has no uncommitted changes (None if git cannot tell)."""
     try:
         said = [
-            subprocess.run(["git", *words], capture_output=True, check=True).stdout.decode(errors="replace").strip()
+            subprocess.run(["git", *words], cwd=ROOT, capture_output=True, check=True).stdout.decode(errors="replace")
             for words in (("rev-parse", "HEAD"), ("status", "--porcelain"))
         ]
     except (OSError, subprocess.CalledProcessError):
         return commit, None
-    return (commit, None) if commit else (said[0], not said[1])
+    return (commit, None) if commit else (said[0].strip(), not said[1].strip())
 
 
 def packages() -> dict[str, str]:

@@ -62,13 +62,16 @@ def archived(folder: str) -> dict[tuple[str, ...], Lasted]:
     jobs: dict[tuple[str, ...], list[tuple]] = defaultdict(list)  # runs one after the other
     for path in measurements.files(folder):
         with open(path, newline="", encoding="utf-8") as lines:
-            for row in csv.DictReader(lines):
-                if row["status"] in ("ok", "timeout"):
-                    cell = row["algorithm"], row["variant"], row["dataset"]
-                    job = (row["problem"], row["dataset"], row["batch"]) if row["batch"] else cell
-                    started = datetime.fromisoformat(row["started"]).timestamp()
-                    code = row["revision"], row["settings"]
-                    jobs[job].append((started, cell, code, float(row["seconds"] or row["limit_s"])))
+            try:
+                for row in csv.DictReader(lines):
+                    if row["status"] in ("ok", "timeout"):
+                        cell = row["algorithm"], row["variant"], row["dataset"]
+                        job = (row["problem"], row["dataset"], row["batch"]) if row["batch"] else cell
+                        started = datetime.fromisoformat(row["started"]).timestamp()
+                        code = row["revision"], row["settings"]
+                        jobs[job].append((started, cell, code, float(row["seconds"] or row["limit_s"])))
+            except (KeyError, TypeError, ValueError, csv.Error):
+                raise InputError(f"{path}: not a file of measurements: restore it from git") from None
     lasted: dict[tuple[str, ...], dict[tuple, list]] = defaultdict(lambda: defaultdict(list))
     newest: dict[tuple[str, ...], tuple] = {}
     for runs in jobs.values():

@@ -13,8 +13,9 @@ class Shortened(logging.Filter):
         event = getattr(getattr(record, "event", None), "value", None)
         said = str(record.msg)
         if event == "job_info" and len(reason := str(getattr(record, "reason", None) or "")) > REASON:
-            kept = reason[:REASON].rpartition(", ")[0]
-            record.reason = f"{kept}, and {reason[len(kept) + 2 :].count(', ') + 1} more"
+            kept = reason[:REASON].rpartition(", ")[0] or reason.partition(", ")[0]
+            left = reason[len(kept) + 2 :]
+            record.reason = f"{kept}, and {left.count(', ') + 1} more" if left else kept
         if event == "job_error" and not getattr(record, "rule_msg", None):  # else Slurm's message
             log = ", ".join(getattr(record, "log", ()))
             record.msg = f"{getattr(record, 'rule_name', '')} failed" + (f": see {log}" if log else "")

@@ -16,7 +16,7 @@ from workflow.plan.planner import SWEPT, Plan
 from workflow.store import measurements, tables
 from workflow.views.catalogue import MEASURED_HERE, VIEWS, View
 
-NEW_YORK = "nyc_time"  # as in workflow/views/new_york.py
+NEW_YORK = "nyc_time"  # as in workflow/views/extensions/new_york.py
 ALSO_ALONE = ("summary", "batches_table", "appendix")  # views that show all CPU cells measured beside an archive
 
 
@@ -43,7 +43,9 @@ class ViewInputs:
 
     def _kept(self, pattern: str) -> list[str]:
         """Return the existing files in results/ if there are any, else the archive's."""
-        return self._found("results", pattern) or self._found(self.plan.archive, pattern)
+        # Absolute paths, so that Snakemake treats them as existing inputs.
+        here = [str(Path(path).resolve()) for path in self._found("results", pattern)]
+        return here or self._found(self.plan.archive, pattern)
 
     def _found(self, folder: str, pattern: str) -> list[str]:
         return list(map(str, measurements.files_of_datasets(folder, pattern, self.config["datasets"])))

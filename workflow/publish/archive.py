@@ -85,16 +85,14 @@ def searched(results: Path) -> Names:
     return names
 
 
-def check_host(job: Path, batch: Path) -> None:
-    """Raise InputError if the archive's batch, a folder, has jobs of another host than the job to be copied."""
-    kind = measurements.schema()
-    hosts = {row["host_id"] for row in kind.text([job])}
-    for table in sorted(batch.glob("*/*/timings.csv")):
-        if {row["host_id"] for row in kind.text([table])} != hosts:
-            raise InputError(
-                f"{job}: the archive has a batch {batch.name} from another host, {batch}: rename this batch: its "
-                f"folder in results/batches/, and the name in the files there, and delete {records.TABLE} there"
-            )
+def check_host(job: Path, archived: Path) -> None:
+    """Raise InputError if the archive's job, which would be replaced, is of another host. A batch may have several."""
+    mine, old = ({row["host_id"] for row in measurements.schema().text([path])} for path in (job, archived))
+    if mine != old:
+        raise InputError(
+            f"{job}: the archive has this job from another host, {archived}: rename this batch: its folder in "
+            f"results/batches/, and the name in the files there, and delete {records.TABLE} there"
+        )
 
 
 def copies(measured: Names, archives: Path, results: Path) -> Iterator[tuple[Path, Path]]:
@@ -102,8 +100,8 @@ def copies(measured: Names, archives: Path, results: Path) -> Iterator[tuple[Pat
     for path, names in measured.items():
         for folder in (archives / name for name in sorted(names)):
             place = path.relative_to(results)
-            if place.name == "timings.csv":
-                check_host(path, folder / place.parents[2])
+            if place.name == "timings.csv" and (folder / place).exists():
+                check_host(path, folder / place)
             for file in (path, records.beside(path)):
                 if file.exists():
                     yield file, folder / file.relative_to(results)

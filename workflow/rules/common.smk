@@ -1,4 +1,5 @@
 # Load and validate the configuration, and make the plan that all rules ask for inputs and resources.
+import re
 import sys
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -40,7 +41,7 @@ with refused():
     gpus = workflow.global_resources.get("gpu")
     cards = gpus.value or 1 if gpus else 1
     # A dry run with --resources gpu=4 shows the plan for a machine with four cards.
-    dry_run = not {"-n", "-np", "--dry-run", "--dryrun"}.isdisjoint(sys.argv)
+    dry_run = any(re.fullmatch(r"-[A-Za-z]*n[A-Za-z]*|--dry-?run", word) for word in sys.argv)
     planned_for_cards = dry_run and cards > 1 and config["mode"] == "auto" and not driver.simulated()
     plan = Plan(
         config=config,

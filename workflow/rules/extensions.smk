@@ -16,7 +16,7 @@ rule measure_sweep:
     resources:
         **ON_CARD,
         mem_mb=plan.sweep_memory,
-        runtime=plan.sweep_minutes,
+        runtime=refused()(plan.sweep_minutes),
     params:
         sweep=lambda wildcards: wildcards.sweep,
         dataset=lambda wildcards: plan.swept(wildcards.sweep).dataset,
@@ -44,7 +44,7 @@ rule measure_sources:
     resources:
         **ON_CARD,
         mem_mb=plan.sources_memory,
-        runtime=plan.sources_minutes,
+        runtime=refused()(plan.sources_minutes),
     params:
         sweep="sources",
         revision=revisions.of(find(*SEARCH)),
@@ -71,7 +71,7 @@ rule measure_many_sources:
     resources:
         **ON_CARD,
         mem_mb=plan.all_pairs_memory,
-        runtime=plan.many_sources_minutes,
+        runtime=refused()(plan.many_sources_minutes),
     params:
         revision=ALL_PAIRS_REVISION,
         options=plan.sweep_options("many_sources", "repeats", "rows_checked", "budget_s"),
@@ -129,7 +129,7 @@ rule all_pairs_shard:
     resources:
         **ON_CARD,
         mem_mb=plan.all_pairs_memory,
-        runtime=plan.all_pairs_minutes,
+        runtime=refused()(plan.all_pairs_minutes),
     params:
         revision=ALL_PAIRS_REVISION,
         sample=config["all_pairs"]["sample"],

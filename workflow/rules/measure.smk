@@ -36,7 +36,7 @@ rule measure:
     resources:
         **OF_CELL,
         mem_mb=plan.cell_memory,
-        runtime=plan.cell_minutes,
+        runtime=refused()(plan.cell_minutes),
     params:
         entry=plan.entry,
         revision=plan.cell_revision,
@@ -67,7 +67,7 @@ rule job:
     resources:
         **ON_CARD,
         mem_mb=plan.job_memory,
-        runtime=plan.job_minutes,
+        runtime=refused()(plan.job_minutes),
     params:
         entry=plan.entry,
         variants=plan.job_variants,

@@ -1,4 +1,4 @@
-"""CSV files that are neither jobs nor cells: many_sources.csv, peak.csv and library_times.csv, a row a repeat.
+"""CSV files that are neither jobs nor cells: many_sources/*.csv, peak.csv and library_times.csv, a row a repeat.
 
 Each file is of one card. `measure.many_sources`, `measure.peak` and benchmarks/library_times.py write them.
 """

@@ -16,6 +16,7 @@ import pandas as pd
 import yaml
 
 from workflow.judge import claims
+from workflow.plan.result_paths import ROOT
 from workflow.store import measurements, records
 from workflow.views import pages
 from workflow.views.catalogue import MEASURED_HERE
@@ -104,7 +105,8 @@ def packed(paths: Iterable[Path]) -> bytes:
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for path in paths:
-            archive.write(path, os.path.relpath(path))
+            inside = path.is_relative_to(ROOT) and not path.is_relative_to(Path.cwd())
+            archive.write(path, os.path.relpath(path, ROOT if inside else None))
     return file.getvalue()
 
 

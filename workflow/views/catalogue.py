@@ -28,7 +28,7 @@ MEASURED_HERE = "Measured by this copy of the project."  # a source of rows
 class Shown(NamedTuple):
     """The place of a file in the report."""
 
-    part: str  # a key of REPORT in workflow/rules/views.smk
+    part: str  # a key of REPORT in workflow/rules/common.smk
     label: str
     caption: str  # of workflow/report/<caption>.rst
 

@@ -135,7 +135,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     monkeypatch.setitem(sweeps.POINTS, DELTA, points)
     sweeps.measure_sweep(DELTA, *args)
     rows = measurements.load_sweep(DELTA, [out])
-    assert rows[["delta", "source", "round"]].to_numpy().tolist() == [[1, 0, 1], [1, 0, 2], [2, 1, 1], [2, 1, 2]]
+    assert rows[["delta", "source", "round"]].to_numpy().tolist() == [[1, 0, 1], [2, 1, 1], [1, 0, 2], [2, 1, 2]]
     assert set(rows["status"]) == {"ok"} and set(rows["substitute"]) == {"made up"}
 
     before = out.read_bytes()
@@ -248,8 +248,9 @@ def test_archive_keeps_and_draws_a_sweep(tmp_path, monkeypatch):
     found = {str(path.relative_to(results / "archive")) for path in (results / "archive").rglob("*") if path.is_file()}
     assert found == {"test-card/delta_sweep.csv"}  # drawn beside measurements of cells
     assert (results / "archive/test-card/delta_sweep.csv").read_bytes() == (FILES / "delta_sweep.csv").read_bytes()
-    archive.draw(measurements.load([]), results / "archive/test-card", results, configured())
-    assert (results / "delta_sweep.png").exists() and not (results / "stride_sweep.png").exists()
+    archive.draw(results / "archive/test-card", configured())
+    drawn = results / "archive/test-card"
+    assert (drawn / "delta_sweep.png").exists() and not (drawn / "stride_sweep.png").exists()
 
 
 def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_job(tmp_path):

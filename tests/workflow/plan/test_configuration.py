@@ -537,7 +537,7 @@ def test_a_few_cpu_times_do_not_take_the_place_of_the_archive(monkeypatch, tmp_p
     job = Path("results/batches/one/sssp/nyc/timings.csv")
     job.parent.mkdir(parents=True)
     job.touch()
-    assert result_paths.measured_here() == [cells[0], job]
+    assert result_paths.measured_here() == [job, cells[0]]
 
 
 def test_cuda_graph_variants_run_on_two_datasets(config):

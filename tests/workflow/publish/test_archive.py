@@ -138,13 +138,13 @@ def test_the_same_batch_again_replaces_its_jobs():
     assert kept(column="seconds") == ["2.0", "2.0", "1.0", "1.0"] and kept(CPU) == ["b", "b"]
 
 
-def test_a_batch_of_another_host_is_refused_before_anything_is_copied():
+def test_a_job_of_another_host_is_refused_before_anything_is_copied():
     job("a")
     keep()
     before = files()
-    job("a", dataset="bay", host_id="01234567")
+    job("a", host_id="01234567")
     job("b")
-    with pytest.raises(InputError, match=r"the archive has a batch a from another host, .*: rename this batch"):
+    with pytest.raises(InputError, match=r"the archive has this job from another host, .*: rename this batch"):
         keep()
     assert files() == before
     shutil.rmtree("results/batches/a")

@@ -320,8 +320,9 @@ def test_provenance_reads_cells_as_it_reads_an_archive(tmp_path):
 def test_a_broken_provenance_is_refused(tmp_path):
     broken = tmp_path / "naive.json"
     broken.write_text("{")
-    with pytest.raises(InputError, match=rf"{broken}: .*: delete .*naive.csv and measure again"):
-        draw("appendix", measurements.load([]), tmp_path, files={"provenance": [broken]}, config={"archive": "h200"})
+    rows = [broken.with_suffix(".csv")]
+    with pytest.raises(InputError, match=rf"{broken}: .*: .* delete .*naive.csv and measure again"):
+        draw("appendix", measurements.load([]), tmp_path, files={"rows": rows}, config={"archive": "h200"})
     assert list(tmp_path.iterdir()) == [broken]
 
 

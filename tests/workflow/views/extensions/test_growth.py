@@ -422,6 +422,7 @@ def test_families_are_planned_by_name_alone_and_shown_where_they_are_there(tmp_p
     taken = str(tmp_path / "results/batches/one/sssp/drawn/timings.csv")
     monkeypatch.chdir(project.folder)
     monkeypatch.setattr(configuration, "prepare_environment", lambda simulating: None)
+    monkeypatch.setattr(configuration, "DEFAULTS", project.folder / "config.yaml")
     with SnakemakeApi() as api:
         rules = api.workflow(ResourceSettings(cores=1), snakefile=Path("Snakefile"))._workflow.rules
         read = {rule.name: list(map(str, rule.input)) for rule in rules}
