@@ -10,14 +10,13 @@ import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 from kernels.gpu import card
 from kernels.graph import Graph
 from workflow import step
 from workflow.measure import host
+from workflow.plan.result_paths import ROOT
 
-ROOT = Path(__file__).parents[2]  # the project, whose commit is recorded
 PACKAGES = [
     "numba-cuda",
     "numba",

@@ -15,6 +15,7 @@ from kernels.registry import ALL_PAIRS_REVISION, VARIANTS
 from workflow.judge import batches, claims, verdicts
 from workflow.judge.claims import Audited, Finding, deciding, outcome
 from workflow.publish import readings_of_about, reviewers
+from workflow.publish.archive import OTHERS
 from workflow.publish.documents import fill, from_template, narrow, page_text
 from workflow.store import all_pairs, benchmarks, columns, measurements, revisions, tables
 from workflow.store.measurements import card, marked, substitutes
@@ -30,7 +31,6 @@ GNUTELLA = ["gnutella04", "gnutella25", "gnutella30"]
 NEAR_FAR, HIERARCHY, BLOCKED = "delta_stepping/near_far", "hierarchy/sssp", "floyd_warshall/blocked"
 # Of Table 6 the findings compare ours, the paper's best, the CPU library and one block per source: a variant of each.
 COMPARED = NEAR_FAR, "bellman_ford/stride_flag", "dijkstra/scipy", "edge/sssp"
-FILES = {"sources": "sources/*.csv", "peak": "peak.csv", "many_sources": "many_sources/*.csv"}  # of an archive
 # Table 6's columns of whole calls, each with the words that precede the names of graphs.
 CALLS = {"call median": "from vertex 0 on", "call any source median": "in the median over several sources on"}
 ORIGINS = {
@@ -134,7 +134,7 @@ def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
     What was not measured is left out.
     """
     datasets, tolerance = tables.of_config(config), config["audit"]["tolerance"]
-    files = {name: measurements.files_of_datasets(archive, kind, datasets) for name, kind in FILES.items()}
+    files = {name: measurements.files_of_datasets(archive, kind, datasets) for name, (kind, _) in OTHERS.items()}
     rows, many = measurements.pooled(rows), benchmarks.MANY_SOURCES.read(files["many_sources"])
     table = tables.define(table6.NAME, table6.shown(datasets, rows))
     lines = table6.compare(table, table.select(rows), measurements.load_sweep("sources", files["sources"]))
