@@ -1,8 +1,8 @@
 """Pack a dataset as CSR arrays, with its origin.
 
-The packed graph's meta holds name, sha256 (of the text form, also if it is not written), entry (sources, format,
-weights), origin (the record of the raw file), generated (how, if it was) and substitute (one sentence, if it is not the
-paper's data).
+The packed graph's meta holds name, sha256 (of the text form; of the CSR arrays if there is none), entry (sources,
+format, weights), origin (the record of the raw file), generated (how, if it was) and substitute (one sentence, if it is
+not the paper's data).
 """
 
 from __future__ import annotations
@@ -10,12 +10,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import csv
 
 from kernels import generate, io
 from kernels.errors import InputError
@@ -24,8 +21,6 @@ from workflow.data import convert, download
 from workflow.store import paper
 
 PAPER = Path(__file__).parents[1] / "paper" / "datasets.csv"
-FORM = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")  # of an arc in text form
-CHUNK, CHUNKS = 1 << 20, 32  # arcs that a thread formats at once, and the number of chunks that are in memory at once
 
 
 def pack(dataset: str, entry: dict, source: Path | None, out: Path) -> None:
@@ -41,32 +36,23 @@ def pack(dataset: str, entry: dict, source: Path | None, out: Path) -> None:
     raw = download.raw_name(entry)
     meta = {
         "name": dataset,
-        "sha256": io.sha256(source) if from_text else text_sha256(*arcs),
         "entry": entry,
         "origin": download.read_origin(raw) if raw and not download.local(entry) else None,
         "generated": generated(entry),
         "substitute": entry.get("substitute") or substitute(dataset, arcs[0], len(arcs[1]), raw),
     }
     graph = Graph.from_arcs(*arcs, directed=directed, meta=meta)
+    graph.meta["sha256"] = io.sha256(source) if from_text else csr_sha256(graph)
     with io.atomic(out) as file:
         graph.write(file)
     logging.info("%s: packed in %s%s", dataset, out, f"; {meta['substitute']}" if meta["substitute"] else "")
 
 
-def text_sha256(vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> str:
-    """Return the SHA-256 of the file that `io.write_text` would write."""
-    digest = hashlib.sha256(b"%d %d\n" % (vertices, len(tails)))
-    columns = {"tail": tails, "head": heads, "weight": weights}
-
-    def text(start: int) -> pa.Buffer:
-        rows = pa.BufferOutputStream()
-        csv.write_csv(pa.table({name: column[start : start + CHUNK] for name, column in columns.items()}), rows, FORM)
-        return rows.getvalue()
-
-    with ThreadPoolExecutor() as threads:  # a few chunks at a time, since the text of all would fill memory
-        for first in range(0, len(tails), CHUNKS * CHUNK):
-            for part in threads.map(text, range(first, min(len(tails), first + CHUNKS * CHUNK), CHUNK)):
-                digest.update(part)
+def csr_sha256(graph: Graph) -> str:
+    """Return the SHA-256 of "n m", a line end, and indptr, indices and weights as little-endian int32."""
+    digest = hashlib.sha256(b"%d %d\n" % (graph.vertices, graph.arcs))
+    for array in (graph.indptr, graph.indices, graph.weights):
+        digest.update(np.ascontiguousarray(array, "<i4"))
     return digest.hexdigest()
 
 

@@ -251,7 +251,7 @@ DEFINED = (
     ),
     _text(
         "dataset_sha256",
-        "SHA-256 of the graph's text form with its weights.",
+        "SHA-256 of the graph's text form with its weights; of its CSR arrays if it has no text form.",
         matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     ),
     _text("started", "The time when the run started: ISO 8601, UTC.", moment("started")),

@@ -46,7 +46,7 @@ GRAPHS = {
     "graph.entry.vertices": "Vertices",
     "graph.entry.arcs": "Arcs",
     "graph.entry.weights.seed": "Seed of the weights",
-    "graph.sha256": "SHA-256 of the text form",
+    "graph.sha256": "SHA-256 of the text form or the CSR arrays",
     "graph.origin.url": "From",
     "graph.generated": "Generated",
     "graph.substitute": "Substitute",
