@@ -105,7 +105,7 @@ def measured(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], also: Seq
 def measured_here() -> list[Path]:
     """Return the measurements in results/ that are shown in place of the archive without a GPU: jobs, then cells.
 
-    A few CPU times stand beside the archive: there must be a job, or a cell of a GPU variant.
+    Cells of CPU variants alone do not replace an archive: `compare` shows them.
     """
     files = measured_files()
     on_gpu = {key for key, variant in VARIANTS.items() if variant.on_gpu}

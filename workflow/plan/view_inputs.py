@@ -17,7 +17,7 @@ from workflow.store import measurements, tables
 from workflow.views.catalogue import MEASURED_HERE, VIEWS, View
 
 NEW_YORK = "nyc_time"  # as in workflow/views/extensions/new_york.py
-ALSO_ALONE = ("summary", "batches_table", "appendix")  # views that show all CPU cells measured beside an archive
+SHOW_ALL = ("summary", "batches_table", "appendix")  # views of all measurements that the report shows
 
 
 @dataclass(frozen=True)
@@ -108,21 +108,14 @@ class ViewInputs:
             return [path for at, rows in self.maps.items() for path in (rows, self.plan.coordinates_file(at))]
         if name == "many_sources_here":
             return [str(Path(path).resolve()) for path in self._found("results", "many_sources/*.csv")]
+        if name == "compared":  # CPU cells measured here, which `compare` alone shows
+            alone = self.plan.simulating and not result_paths.measured_here()
+            return [str(path.resolve()) for path in result_paths.measured_files()] if alone else []
         if name in ("many_sources", "all_pairs"):
             return getattr(self, name)
         return {"claims": result_paths.of_project("workflow/paper/claims.csv"), "simulated": "results/simulated.csv"}[
             name
         ]
-
-    def beside_archive(self, view: View) -> list[str]:
-        """Return the files of CPU cells measured here that a view shows beside the archive. With a GPU, return none."""
-        if not self.plan.simulating or result_paths.measured_here():
-            return []
-        found = [path.resolve() for path in result_paths.measured_files()]
-        if view.name not in ALSO_ALONE:
-            shown = {cell.key for cell in view.cells(self.config)} if view.cells else ()
-            found = [path for path in found if "/".join(path.parts[-3:-1]) in shown]
-        return list(map(str, found))
 
     def inputs(self, view: View) -> dict[str, str | list[str]]:
         """Return the files that a view reads."""
@@ -131,8 +124,8 @@ class ViewInputs:
         elif view.name == "compare":
             rows = [str(path.resolve()) for path in result_paths.measured_files()]
         else:
-            rows = self.collected if view.name in ALSO_ALONE else []
-        return {"rows": rows, "here": self.beside_archive(view)} | {name: self._reads(name) for name in view.reads}
+            rows = self.collected if view.name in SHOW_ALL else []
+        return {"rows": rows} | {name: self._reads(name) for name in view.reads}
 
     def source(self, view: View) -> str:
         """Return the note on the origin of the data that a view shows: results/ if they are or will be there."""
@@ -141,8 +134,6 @@ class ViewInputs:
             here = Path(f"results/{view.reads[0]}.csv").exists() or not self.plan.simulating
         elif "all_pairs" in view.reads:
             here = bool(self.all_pairs_here)
-        elif self.beside_archive(view):
-            return f"{archive}except what is marked as measured here."
         else:
             here = self._here
         return MEASURED_HERE if here else f"{archive}not measured here."

@@ -11,7 +11,7 @@ with logged(snakemake.log):
     config, inputs, params = snakemake.config, snakemake.input, snakemake.params
     # Not by the rule's name: `use rule * from` may change the name.
     view = next(view for view in catalogue.VIEWS if view.outputs[0] == snakemake.output[0])
-    files = {name: inputs.get(name) for name in ("rows", "here", *view.reads)} | {"archives": params.archives}
+    files = {name: inputs.get(name) for name in ("rows", *view.reads)} | {"archives": params.archives}
     files |= {f"coordinates of {name}": path for name, path in params.get("maps", {}).items()}
     context = Context(
         source=params.source,
@@ -20,5 +20,5 @@ with logged(snakemake.log):
         files={name: [paths] if isinstance(paths, str) else paths for name, paths in files.items()},
         config=config,
     )
-    rows, here = (measurements.load(paths, datasets=context.datasets) for paths in (inputs.rows, inputs.here))
-    write(view.render(rows, context, here), Path("results"), Path("figures"))
+    rows = measurements.load(inputs.rows, datasets=context.datasets)
+    write(view.render(rows, context), Path("results"), Path("figures"))

@@ -34,7 +34,6 @@ GRAPH = ("vertices", "arcs", "dataset_sha256")
 BATCH = [*CELL, "batch"]  # a cell's rows of one job
 CLOCKS = ("clock_before_mhz", "clock_after_mhz", "clock_max_mhz")
 CARD = (*CLOCKS, "throttling")
-HERE = " (measured here)"  # ends the names of datasets and devices that stand beside an archive's
 SOURCES = {"sssp": "one source", "apsp": "all pairs"}  # how a problem is called
 PAPER, paper_datasets, paper_times = paper.FOLDER, paper.datasets, paper.times
 ADVICE = "measure the cell again, or leave the file out"
@@ -242,19 +241,9 @@ def card(rows: Measurements) -> str:
     return re.sub(r"^NVIDIA | \d+GB.*$", "", names[0]) if len(names) else "CPU"
 
 
-def beside(archived: Measurements, here: Measurements) -> Measurements:
-    """Join the rows of an archive and those measured here, which get the datasets and devices NAME (measured here).
-
-    So no ratio, fit or verdict joins the two.
-    """
-    named = here.assign(**{column: here[column] + HERE for column in ("dataset", "device")})
-    return pd.concat([archived, named], ignore_index=True) if len(here) else archived
-
-
 def text_file(dataset: str) -> str:
-    """Return the name of the graph's text form: nyc.txt, nyc.txt (measured here)."""
-    name = dataset.removesuffix(HERE)
-    return f"{name}.txt{dataset[len(name) :]}"
+    """Return the name of the graph's text form: nyc.txt."""
+    return f"{dataset}.txt"
 
 
 def marked(dataset: str, substitutes: Mapping[str, str]) -> str:

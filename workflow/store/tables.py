@@ -145,18 +145,6 @@ def of_family(family: str, datasets: Datasets) -> Datasets:
     return {name: entry for name, entry in datasets.items() if entry.get("family", "") == family}
 
 
-def beside(datasets: Datasets, archived: pd.DataFrame, here: pd.DataFrame) -> Datasets:
-    """Return the datasets of measurements.beside: those measured here come after the archive's, or in their place."""
-    known, mine = set(archived["dataset"]), set(here["dataset"])
-    shown = {}
-    for name, entry in datasets.items():
-        if name in known or name not in mine:
-            shown[name] = entry
-        if name in mine:
-            shown[name + measurements.HERE] = entry
-    return shown
-
-
 def of_config(config: dict) -> dict[str, dict]:
     """Return the datasets that views show: those of a table and those of a family.
 

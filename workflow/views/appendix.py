@@ -112,19 +112,17 @@ def packed(paths: Iterable[Path]) -> bytes:
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str | bytes]:
     """Render the report's own pages."""
-    shown, here = context.paths("rows"), context.paths("here")
-    provenance, of_here = (read(map(records.beside, paths)) for paths in (shown, here))
-    if len(here):
-        of_here["dataset"] += measurements.HERE
+    shown = [*context.paths("rows"), *context.paths("compared")]
+    provenance = read(map(records.beside, shown))
     others = {folder.name: measurements.files(folder) for folder in context.paths("archives")}
     rows_of_others = {name: measurements.load(files) for name, files in others.items()}
     table, page = claims_at_a_glance(rows, rows_of_others, context.source, context.tolerance)
-    measured = [*shown, *here, *chain(*others.values())]
+    measured = [*shown, *chain(*others.values())]
     configuration = yaml.safe_dump(dict(context.config), sort_keys=False, default_flow_style=None)
     return {
         "glance.csv": csv_text(table),
         "glance.html": pages.to_html(page),
-        "provenance.html": pages.to_html(provenance_page(pd.concat([provenance, of_here]), context.source)),
+        "provenance.html": pages.to_html(provenance_page(provenance, context.source)),
         "configuration.html": pages.to_html([("h1", "Configuration"), ("pre", configuration)]),
         "measurements.zip": packed([*measured, *map(records.beside, measured)]),
     }

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workflow.plan import experiments
 from workflow.plan.experiments import Cell
-from workflow.store import measurements, tables
+from workflow.store import tables
 from workflow.store.tables import PAPER_FIGURES, PAPER_TABLES, heads
 
 if TYPE_CHECKING:
@@ -51,11 +51,8 @@ class View:
     optional: bool = False  # whether an archive has the table `columns` only if one of the table's cells was measured
     tracks: tuple[str, ...] = ()  # parameters of ViewInputs.tracks in workflow/plan/view_inputs.py that make it due
 
-    def render(self, rows: pd.DataFrame, context: Context, here: pd.DataFrame | None = None) -> Made:
-        """Make the files from the rows of measurements.load; `here` are rows that stand beside an archive's."""
-        if here is not None and len(here):
-            context = replace(context, datasets=tables.beside(context.datasets, rows, here))
-            rows = measurements.beside(rows, here)
+    def render(self, rows: pd.DataFrame, context: Context) -> Made:
+        """Make the files from the rows of measurements.load."""
         module = import_module(f"workflow.views.{self.module}")
         return module.view(rows, replace(context, name=self.name))
 
@@ -288,7 +285,7 @@ VIEWS = (
             "results/configuration.html": Shown("configuration", "Configuration", "configuration"),
         },
         "appendix",
-        reads=("claims",),
+        reads=("compared", "claims"),
         archived=False,
         tracks=("tolerance", "config"),
     ),

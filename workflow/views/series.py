@@ -66,8 +66,7 @@ def tick_labels(
     for dataset in names:
         counts = ",".join(plots.short(count) for count in graphs.loc[dataset])
         texts = cells["untimed"].xs(dataset, level="dataset")
-        name, here, mark = measurements.marked(dataset, substitutes).partition(measurements.HERE)
-        said = [f"({counts})", name + mark + here.replace(" ", "\n")]
+        said = [f"({counts})", measurements.marked(dataset, substitutes)]
         for text, missing in texts[texts != ""].groupby(texts, sort=False):
             of_some = f": {', '.join(missing.index)}" if len(missing) < len(texts) else ""
             said.append(textwrap.fill(text + of_some, line // len(names), break_long_words=False))

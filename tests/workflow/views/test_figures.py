@@ -1,7 +1,6 @@
 """The figures show the measurements, name what is missing, and can be read."""
 
 from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 
 import matplotlib
@@ -240,19 +239,6 @@ def test_figure_8_can_be_read_in_the_readme(archived):
     numbers = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
     assert min(text.get_fontsize() for text in numbers) * 880 / figure.get_figwidth() / 72 >= 13
     assert "Block per source: SParry's kernels, one block for each source." in figure.get_supxlabel()  # the caption
-
-
-def test_values_of_figure_8_are_apart_with_a_dataset_that_was_measured_here(archived):
-    """The texts below its panels do not make the panels lower."""
-    here = frame([measurement("dijkstra/scipy", "nyc", seconds=0.0004)]).assign(dataset="town")
-    datasets = tables.beside({"town": DATASETS["nyc"]} | DATASETS, archived, here)
-    with plots.styled(figure8.LOOK):
-        figure = figure8.draw(datasets, measurements.beside(archived, here), SEARCHES, "From the test.")
-        figure.draw_without_rendering()
-        for axes in figure.axes:
-            values = {text: text.get_window_extent() for text in axes.texts if text.get_text()}
-            for (one, box), (other, another) in combinations(values.items(), 2):
-                assert not box.overlaps(another), f"{one.get_text()} lies on {other.get_text()}"
 
 
 def test_distances_of_all_pairs_have_a_unit():

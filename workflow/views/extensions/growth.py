@@ -248,8 +248,7 @@ def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, 
 
 def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
     """Label each graph with its name and size; return whether a label stands lower because the one before is close."""
-    plain = graphs["dataset"].str.removesuffix(measurements.HERE)  # the legend says where a series was measured
-    graphs = graphs.assign(dataset=plain).drop_duplicates(["vertices", "dataset"])
+    graphs = graphs.drop_duplicates(["vertices", "dataset"])
     sizes = graphs["vertices"]
     names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
     axes.set_xticks(sizes, [f"{name}\n{plots.short(int(size))}" for name, size in zip(names, sizes, strict=True)])

@@ -245,28 +245,6 @@ def test_the_figure_shows_points_and_fits():
     assert (y[1] - y[0]) / (x[1] - x[0]) == pytest.approx(2)
 
 
-def test_no_fit_joins_two_hosts():
-    times = power("dijkstra/scipy", ROADS, 1e-11, 1.5)
-    archived, here = (
-        rows_of({cell: times[cell] for cell in some}, device="test CPU") for some in (list(times)[:4], list(times)[4:])
-    )
-    datasets = tables.beside(SHOWN, archived, here)
-    facts = growth.fits(growth.measured(measurements.beside(archived, here), datasets))
-    assert list(facts["sizes"]) == [4, 2] and facts["vertices_exponent"].isna().all()
-    assert set(facts["device"]) == {"test CPU", "test CPU (measured here)"}
-    assert list(growth.to_text(facts, {})["Datasets"]) == ["4", "2"]
-
-
-def test_a_graph_measured_here_and_in_the_archive_has_one_label():
-    archived, here = (rows_of(power("edge/sssp", roads, 1e-11, 1.5)) for roads in (ROADS, ROADS[:1]))
-    cells = growth.measured(measurements.beside(archived, here), tables.beside(SHOWN, archived, here))
-    with plots.styled():
-        axes, *_ = growth.draw(growth.fits(cells), cells, {}, "").axes
-    labels = [label.get_text().partition("\n")[0] for label in axes.get_xticklabels()]
-    assert labels == ROADS
-    assert any("(measured here)" in text.get_text() for text in axes.get_legend().get_texts())
-
-
 def test_series_that_coincide_are_told_apart():
     """Each plain variant has a colour of its own, and marks of one time stand apart."""
     keys = [key for key, variant in VARIANTS.items() if variant.problem == "sssp" and key in published.VARIANTS]

@@ -14,11 +14,8 @@ from kernels.registry import VARIANTS
 from tests.support.cells import cells, read_csv
 from tests.support.rows import DATASETS, frame, in_batches, measured, measurement
 from tests.support.views import draw
-from workflow.judge import claims
 from workflow.store import columns, measurements
 from workflow.store.tables import DEFINITIONS, PAPER_TABLES, SHOWN, define, heads, sizes
-from workflow.views.catalogue import BY_NAME
-from workflow.views.context import Context
 from workflow.views.extensions import table6
 from workflow.views.paper import paper_tables as tables
 from workflow.views.render import ALONE, RATIOS, REGION, medians_of
@@ -177,23 +174,6 @@ def test_what_was_measured_alone_has_no_ratio():
     assert all(row[f"{head} speed-up"] == "" for row in read_csv(made[".csv"]) for head in STRIDES)
     assert f"- {ALONE}\n" in made[".md"]
     assert "<br>[6.00, 6.30], n=3<br>paper: 8.58384s" in made[".md"]
-
-
-def test_what_was_measured_here_is_another_dataset_on_another_device(tmp_path):
-    """So it has neither a ratio nor the paper's time, and bay, which the archive does not have, has one row."""
-    cpu, naive = ({("bellman_ford/cpu", "nyc"): ([2.0], {})}, {("bellman_ford/naive", "nyc"): ([1.0], {})})
-    archived, here = (
-        in_batches(measured(tmp_path, cells), ["a"])
-        for cells in (cpu | naive, cpu | {("bellman_ford/cpu", "bay"): ([7.0], {})})
-    )
-    made = BY_NAME["table1"].render(archived, Context(source="s", name="table1", datasets=DATASETS), here)
-    found = {row["Dataset"]: row for row in read_csv(made["table1.csv"])}
-    assert list(found)[:4] == ["nyc.txt", "nyc.txt (measured here)", "bay.txt (measured here)", "col.txt"]
-    assert [found[name]["CPU speed-up"] for name in list(found)[:2]] == ["0.5", ""]
-    assert [found[name]["CPU paper text"] for name in list(found)[:2]] == ["22min", ""]
-    assert "- On test CPU: CPU.\n- On test card: Naive.\n- On test CPU (measured here): CPU.\n" in made["table1.md"]
-    judged = claims.select(measurements.beside(archived, here), claims.claims())
-    assert set(judged["device"]) == {"test card"}
 
 
 def test_preparation_is_that_of_the_first_round_of_each_batch():
