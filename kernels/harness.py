@@ -3,61 +3,19 @@
 from __future__ import annotations
 
 import math
-import reprlib
-from dataclasses import dataclass, replace
-from numbers import Real
-from typing import ClassVar
+from dataclasses import fields, replace
 
 import numpy as np
 
 from kernels import run as runs
-from kernels.errors import InputError, whole
-from kernels.graph import INF, Graph
+from kernels.graph import Graph
 from kernels.heartbeat import heartbeat
 from kernels.registry import Variant
 from kernels.run import Result, Run
+from kernels.settings import RunSettings
 
 PARALLEL = 33  # arcs in each direction in the graph of `compile_variant`: more arcs than a row of any layout holds
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """The settings of a run, with times in seconds.
-
-    Raises InputError for a value that is not allowed. Whether `source` is a vertex is checked later, by the graph.
-    """
-
-    warmup_launches: int = 10
-    timeout_s: float = 3600
-    block: int = 1024
-    tile: int = 32
-    delta: int | None = None
-    grid: int | None = None
-    source: int = 0
-
-    RANGES: ClassVar = {  # the least and the largest value of each integer
-        "warmup_launches": (0, INF),
-        "block": (1, 1024),  # threads of a block
-        "tile": (1, 32),  # a block has tile x tile threads
-        "delta": (1, INF),
-        "grid": (1, INF),
-    }
-    SECONDS: ClassVar = ("timeout_s",)
-
-    def __post_init__(self) -> None:
-        for name, (low, high) in self.RANGES.items():
-            if (value := getattr(self, name)) is None and name in ("delta", "grid"):
-                continue
-            value = whole(value, name)
-            if not low <= value <= high:
-                allowed = f"from {low} to {high:,}" if high < INF else f"{low} or more"
-                raise InputError(f"{name} must be {allowed}, not {value}")
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "source", whole(self.source, "source"))
-        for name in self.SECONDS:
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, Real) or not value > 0:  # type: ignore[operator]
-                raise InputError(f"{name} must be a number of seconds above 0, not {reprlib.repr(value)}")
+OF_RUN = tuple(each.name for each in fields(RunSettings) if each.name in {of_run.name for of_run in fields(Run)})
 
 
 def run_once(variant: Variant, graph: Graph, settings: RunSettings) -> tuple[Run, Result]:
@@ -84,14 +42,10 @@ def timed_run(variant: Variant, graph: Graph, result: Result, settings: RunSetti
 
 def new_run(variant: Variant, settings: RunSettings) -> Run:
     return Run(
-        source=settings.source,
-        block=settings.block,
-        tile=settings.tile,
+        **{name: getattr(settings, name) for name in OF_RUN},
         limit_s=settings.timeout_s,
         on_gpu=variant.on_gpu,
         cuda_graph=variant.cuda_graph,
-        delta=settings.delta,
-        grid=settings.grid,
     )
 
 

@@ -15,7 +15,7 @@ from kernels.gpu.compiler import cuda, uint32
 from kernels.registry import VARIANTS
 from tests import revisions as ptx
 from tests.support import published
-from workflow.measure.rounds import Protocol
+from workflow.plan.protocol import Protocol
 from workflow.store import revisions
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
 from workflow.data import download
 from workflow.measure import measure, peak, sweeps
-from workflow.measure.rounds import Protocol
+from workflow.plan.protocol import Protocol
 from workflow.store import benchmarks, collect, measurements
 from workflow.views import appendix, simulated
 from workflow.views.context import Context

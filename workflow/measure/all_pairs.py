@@ -18,10 +18,10 @@ from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, elimination
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.harness import RunSettings
 from kernels.io import atomic, writable
 from kernels.registry import ALL_PAIRS_REVISION, find
 from kernels.run import Run
+from kernels.settings import RunSettings
 from workflow.measure import measure, oracle
 from workflow.measure.provenance import Setting, provenance
 from workflow.store import all_pairs as store

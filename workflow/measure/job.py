@@ -18,7 +18,7 @@ from kernels.io import atomic
 from kernels.registry import Variant
 from workflow import step
 from workflow.measure import host, measure, provenance
-from workflow.measure.rounds import Protocol
+from workflow.plan.protocol import Protocol
 from workflow.store import revisions
 
 

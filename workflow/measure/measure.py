@@ -10,9 +10,9 @@ from kernels import libraries, lock
 from kernels.errors import InputError, NotInstalled, WrongResult
 from kernels.gpu import card
 from kernels.graph import Graph
-from kernels.harness import RunSettings
 from kernels.io import atomic, writable
 from kernels.registry import Variant
+from kernels.settings import RunSettings
 from workflow.measure import host, rounds
 from workflow.measure.provenance import Setting, provenance
 from workflow.store import records, revisions

@@ -4,51 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
 from kernels import run as runs
 from kernels.check import check
-from kernels.errors import InputError, NotEnoughMemory, NotInstalled, TimeLimit, WrongResult
+from kernels.errors import NotEnoughMemory, NotInstalled, TimeLimit, WrongResult
 from kernels.gpu import card
-from kernels.graph import INF, Graph, check_flag, forget
-from kernels.harness import RunSettings, compile_variant, timed_run
+from kernels.graph import Graph, forget
+from kernels.harness import compile_variant, timed_run
 from kernels.heartbeat import heartbeat
 from kernels.registry import Variant
 from kernels.run import Result, Run
-
-
-@dataclass(frozen=True)
-class Protocol(RunSettings):
-    """The settings of a measurement: the keys of `protocol` in config.yaml, with times in seconds.
-
-    Raises InputError for a value that is not allowed, as RunSettings does.
-    """
-
-    repeats: int = 6
-    budget_s: float = 60
-    checked_rows: int = 256
-    full_check: int = 12_000
-    compared: bool = True  # whether to compare distances with SciPy's, in addition to the proof (kernels/check.py)
-
-    RANGES: ClassVar = RunSettings.RANGES | {"repeats": (1, INF), "checked_rows": (1, INF), "full_check": (0, INF)}
-    SECONDS: ClassVar = ("budget_s", *RunSettings.SECONDS)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_flag(self.compared, "compared")
-
-    @classmethod
-    def of(cls, options: dict) -> Protocol:
-        """Make a protocol from a dict of settings; raise InputError for an unknown key or a wrong value."""
-        valid = [field.name for field in fields(cls)]
-        if unknown := [key for key in options if key not in valid]:
-            raise InputError(f"protocol: unknown key {', '.join(map(repr, unknown))}: choose from {', '.join(valid)}")
-        return cls(**options)
+from workflow.plan.protocol import Protocol
 
 
 def measure_alone(variant: Variant, graph: Graph, protocol: Protocol) -> list[dict]:

@@ -13,7 +13,7 @@ from kernels.registry import Variant, find
 from kernels.sparry.delta_stepping import default_delta
 from workflow.measure import measure, rounds
 from workflow.measure.provenance import Setting, provenance
-from workflow.measure.rounds import Protocol
+from workflow.plan.protocol import Protocol
 from workflow.store.columns import SWEEPS as COLUMNS
 from workflow.store.measurements import schema
 

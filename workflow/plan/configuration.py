@@ -18,11 +18,11 @@ from kernels.io import TEXT_FORMS
 from kernels.registry import ALGORITHMS, VARIANTS
 from workflow.data.download import check_sources, raw_name
 from workflow.plan import conditions, experiments, result_paths
+from workflow.plan.protocol import Protocol
 from workflow.store import measurements
 
 ROOT = result_paths.ROOT
 DEFAULTS = ROOT / "config.yaml"
-SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # libyaml's, if installed: ten times as fast
 MOST_LEVELS = 50  # of lists and mappings in each other
 MOST_REPEATED = 100_000  # values that aliases may add to those that are written
@@ -33,9 +33,12 @@ _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many(
         "number": lambda _, value: type(value) in (int, float) and math.isfinite(value),
     }
 )
-_SCHEMA = yaml.load(SCHEMA.read_bytes(), _LOADER)
-_SCHEMA["properties"]["datasets"]["additionalProperties"]["properties"]["format"]["enum"] = [*TEXT_FORMS, "random"]
-_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(_SCHEMA)
+SCHEMA = yaml.load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_bytes(), _LOADER)
+SCHEMA["properties"]["datasets"]["additionalProperties"]["properties"]["format"]["enum"] = [*TEXT_FORMS, "random"]
+_PROTOCOL = SCHEMA["properties"]["protocol"]
+_PROTOCOL["required"] += Protocol.schema()
+_PROTOCOL["properties"] = Protocol.schema() | _PROTOCOL["properties"]
+_VALIDATOR = validators.extend(Draft202012Validator, type_checker=_TYPES)(SCHEMA)
 
 
 def complete(config: dict) -> None:

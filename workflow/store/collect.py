@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kernels.errors import InputError
-from kernels.harness import RunSettings
 from kernels.registry import find
+from kernels.settings import RunSettings
 from workflow.store import records
 from workflow.store.measurements import load, schema
 

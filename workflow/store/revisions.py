@@ -12,13 +12,12 @@ from kernels.errors import NotInstalled
 from kernels.registry import Variant
 
 if TYPE_CHECKING:
-    from kernels.harness import RunSettings
+    from kernels.settings import RunSettings
 
 COLUMNS = ("revision", "settings")
 UNKNOWN = "0"  # of archived rows whose code was not recorded
 PATTERN = r"\d+|[a-z][a-z0-9_-]* \d[\w.+-]*"
 NOT_INSTALLED = r"[a-z][a-z0-9_-]*"  # a library without its version
-SETTINGS = ("block", "tile", "delta", "grid", "source")  # the last is of one source only
 
 
 def of(variant: Variant) -> str:
@@ -47,7 +46,9 @@ def planned(variant: Variant, keep_going: bool) -> str:
 
 def settings(variant: Variant, protocol: RunSettings) -> str:
     """Return the settings that are not the default, as "block=512 source=3"; or an empty text."""
-    names = SETTINGS if variant.problem == "sssp" else SETTINGS[:-1]
+    from kernels.harness import OF_RUN  # imports numba, which planning does without
+
+    names = [name for name in OF_RUN if variant.problem == "sssp" or name != "source"]
     default = type(protocol)()
     changed = {name: value for name in names if (value := getattr(protocol, name)) != getattr(default, name)}
     return " ".join(f"{name}={value}" for name, value in changed.items())

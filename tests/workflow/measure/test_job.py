@@ -18,8 +18,8 @@ from tests.support.limits import files_of_at_most
 from tests.support.rows import CONFIG, SAMPLE, SHA256
 from workflow.measure import host, job, measure, provenance, rounds
 from workflow.measure.job import Journal
-from workflow.measure.rounds import Protocol
 from workflow.plan import experiments
+from workflow.plan.protocol import Protocol
 from workflow.store import measurements, records, revisions, tables
 
 CPU = ("bellman_ford/cpu", "dijkstra/scipy", "dijkstra/networkit")

@@ -23,7 +23,7 @@ from tests.support.rows import CONFIG
 from tests.support.views import configured, draw
 from workflow.measure import measure, sweeps
 from workflow.measure.provenance import Setting
-from workflow.measure.rounds import Protocol
+from workflow.plan.protocol import Protocol
 from workflow.publish import archive
 from workflow.store import columns, measurements
 from workflow.views import catalogue, plots

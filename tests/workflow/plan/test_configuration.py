@@ -20,7 +20,7 @@ from workflow.plan import allocation, conditions, configuration, experiments, re
 from workflow.store import tables
 
 ROOT = Path(__file__).parents[3]
-SCHEMA = yaml.safe_load(configuration.SCHEMA.read_text())
+SCHEMA = configuration.SCHEMA
 WHOLE = yaml.safe_load((ROOT / "config.yaml").read_text())
 with open(ROOT / "workflow" / "paper" / "times.csv") as file:
     TIMES = list(csv.DictReader(file))

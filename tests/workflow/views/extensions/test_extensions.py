@@ -22,7 +22,7 @@ from tests.support.views import configured, draw
 from workflow.judge import batches
 from workflow.measure import sweeps
 from workflow.measure.provenance import Setting
-from workflow.measure.rounds import Protocol
+from workflow.plan.protocol import Protocol
 from workflow.publish import archive
 from workflow.store import benchmarks, columns, measurements, paper
 from workflow.store.tables import define, of_family
