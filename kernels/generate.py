@@ -17,12 +17,12 @@ from kernels import memory
 from kernels.errors import InputError, StrPath, whole
 from kernels.graph import MAX_COUNT, MAX_WEIGHT
 from kernels.io import read_snap, read_text, write_text
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import spatial
 else:
-    spatial = Later("scipy.spatial")
+    spatial = LazyModule("scipy.spatial")
 
 KINDS = ("grid", "rmat", "uniform", "geometric", "preferential", "dag")
 DIRECTED = ("dag",)  # kinds in which an edge is one arc; in the other kinds, an edge is two arcs

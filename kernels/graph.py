@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike
 
 from kernels import memory
 from kernels.errors import InputError, StrPath, whole
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
 else:
-    sparse = Later("scipy.sparse")
+    sparse = LazyModule("scipy.sparse")
 
 INF = 2**31 - 1  # the distance if there is no path; a path is at most INF - 1 long
 MAX_WEIGHT = INF - 1

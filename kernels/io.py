@@ -47,7 +47,7 @@ import numpy as np
 from kernels import memory
 from kernels.errors import InputError, StrPath, naming
 from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     import bz2
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     import scipy.io as scipy_io
     from scipy import sparse
 else:
-    scipy_io, sparse = Later("scipy.io"), Later("scipy.sparse")
-    bz2, lzma = Later("bz2"), Later("lzma")  # some builds of Python lack them
+    scipy_io, sparse = LazyModule("scipy.io"), LazyModule("scipy.sparse")
+    bz2, lzma = LazyModule("bz2"), LazyModule("lzma")  # some builds of Python lack them
 
 try:
     from lzma import LZMAError

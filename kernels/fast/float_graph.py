@@ -10,12 +10,12 @@ import numpy as np
 
 from kernels.errors import InputError
 from kernels.graph import INF, Graph, Rows
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
 else:
-    sparse = Later("scipy.sparse")
+    sparse = LazyModule("scipy.sparse")
 
 # Shared by floats.py and its kernels.
 LANES = 8  # threads that share the arcs of a queued vertex; must divide the threads of a block

@@ -38,7 +38,7 @@ import numpy as np
 
 from kernels.fast.float_graph import LANES, NONE, SOURCE, FloatGraph
 from kernels.graph import INF
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from kernels.run import Run
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 EPSILON = 1e-15  # tolerance below 0 before a cycle counts as negative, as in SciPy
 MAX_BLOCKS = 2**20
 u32 = np.uint32
-kernels = Later("kernels.fast.floats_kernels")  # imports numba
+kernels = LazyModule("kernels.fast.floats_kernels")  # imports numba
 
 
 class Found(NamedTuple):

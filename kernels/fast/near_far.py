@@ -69,7 +69,7 @@ import numpy as np
 from kernels.fast import near_far_layout
 from kernels.fast.near_far_layout import LENGTHS, WIDTHS, Rows
 from kernels.graph import INF, Graph
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from kernels.run import Result, Run
@@ -79,10 +79,10 @@ THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows hav
 WIDE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
-kernels = Later("kernels.fast.near_far_kernels")  # imports numba
+kernels = LazyModule("kernels.fast.near_far_kernels")  # imports numba
 
 
-class Laid(NamedTuple):
+class RowsOnCard(NamedTuple):
     """The rows of a graph on the card."""
 
     bits: np.uint32  # log2 of the width of a row
@@ -92,7 +92,7 @@ class Laid(NamedTuple):
     rank: Any  # int32, (n,): the number of each vertex; empty if `order` is empty
 
 
-def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
+def lay_out(graph: Graph, rows: Rows, run: Run) -> RowsOnCard:
     """Lay out the rows on the card, before the clock starts."""
     n, block = graph.vertices, run.block
     given = graph.indptr, graph.indices, graph.weights, rows.order, rows.rank
@@ -108,7 +108,7 @@ def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
         arguments = bits, *links, indices, weights, rank, np.uint32(n), arcs, owners
         run.launch((kernels.set_links, -(-len(rows.linked) // block), block, arguments))
     run.prepare_card_s += time.perf_counter() - started
-    return Laid(bits, arcs, owners, order, rank)
+    return RowsOnCard(bits, arcs, owners, order, rank)
 
 
 def default_delta(graph: Graph) -> int:
@@ -122,7 +122,7 @@ def default_delta(graph: Graph) -> int:
     return max(1, int(DELTA * graph.weights.mean() / degree**2 * max(1, LOW_DEGREE / degree)))
 
 
-def tree_launches(source: int, laid: Laid, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:
+def tree_launches(source: int, laid: RowsOnCard, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:
     """Return the launches that find predecessors from the vertex with number `source`.
 
     found: dist and predecessor on the card, ordered by number; all predecessors are -1. free_arcs: whether a weight is

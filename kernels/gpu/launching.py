@@ -58,7 +58,7 @@ def check_arguments() -> None:
     internals.check_echo(arrived.copy_to_host())
 
 
-class LaidOut(NamedTuple):
+class PackedArgument(NamedTuple):
     """An argument in the form that the driver takes."""
 
     argument: Any  # stays alive, because the card uses it and its id is a key
@@ -77,7 +77,7 @@ class Prepared:
         self.device = int(checked(driver.cuCtxGetDevice()))
         self.step = array("Q", [0])  # the number of the iteration
         step = array("Q", self.step.buffer_info()[:1])
-        self.arguments = {id(STEP): LaidOut(STEP, internals.type_key(STEP), self.step, step)}
+        self.arguments = {id(STEP): PackedArgument(STEP, internals.type_key(STEP), self.step, step)}
         self.pointers = array("Q")  # of all arguments, launch by launch
         # A row: the driver's arguments before the stream; the index in `pointers` of the kernel's first argument;
         # whether the launch is cooperative.
@@ -102,13 +102,13 @@ class Prepared:
                 self.pointers.extend(one.pointers)
         self.launches.extend(launches)
 
-    def _lay_out(self, argument: Any) -> LaidOut:
+    def _lay_out(self, argument: Any) -> PackedArgument:
         """Lay out an argument, once even if several launches have it."""
         if id(argument) not in self.arguments:
             values = array("Q", internals.as_passed(argument))
             address, count = values.buffer_info()
             pointers = array("Q", range(address, address + 8 * count, 8))
-            self.arguments[id(argument)] = LaidOut(argument, internals.type_key(argument), values, pointers)
+            self.arguments[id(argument)] = PackedArgument(argument, internals.type_key(argument), values, pointers)
         return self.arguments[id(argument)]
 
     def enqueue(self, stream=0, times: int = 1) -> None:

@@ -100,7 +100,7 @@ def dijkstra(
     if isinstance(limit, Real):
         limit = float(limit)  # as in SciPy: raises OverflowError for an integer that is too large, and True is 1
         if limit >= 0:
-            ours = _Question.of(csgraph, directed, indices, unweighted, one_row=min_only)
+            ours = _SupportedCall.of(csgraph, directed, indices, unweighted, one_row=min_only)
     if ours is None or ours.has_negative:
         return scipys.dijkstra(  # type: ignore[call-overload]
             csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
@@ -280,7 +280,7 @@ def shortest_path(
         method = "FW"  # as SciPy chooses, whose Floyd-Warshall does not add up duplicates
     known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # formats of SciPy's Floyd-Warshall
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
-        ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
+        ours = _SupportedCall.of(csgraph, directed, indices, unweighted, add=method != "FW")
     if ours is not None and not (method == "D" and ours.has_negative):
         try:
             found = ours.rows(return_predecessors)
@@ -297,7 +297,7 @@ def shortest_path(
     )
 
 
-class _Question:
+class _SupportedCall:
     """A search that the kernels support.
 
     sources: int64, (k,). shape: the shape of the results without the last dimension. has_negative: whether a weight in
@@ -317,7 +317,7 @@ class _Question:
         *,
         one_row: bool = False,
         add: bool = True,
-    ) -> _Question | None:
+    ) -> _SupportedCall | None:
         """Return the search; None if SciPy must search.
 
         one_row: whether one search starts from all sources together. add: see `_as_csr`.
@@ -333,7 +333,7 @@ class _Question:
             return None
         n, entries = (own.graph.vertices, own.entries) if own else (array.shape[0], array.nnz)
         sources = np.arange(n) if indices is None else _vertices(indices, n)
-        if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.SMALL:
+        if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.LEAST_WORK_FOR_CARD:
             return None
         if own is None:
             read = _read(array, unweighted)
@@ -361,7 +361,7 @@ class _Question:
 
 
 class _OfArray(Solver):
-    """The solver of an array. entries: the number of the array's entries. has_negative: see `_Question`."""
+    """The solver of an array. entries: the number of the array's entries. has_negative: see `_SupportedCall`."""
 
     def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool, *, directed: bool) -> None:
         super().__init__(rows, directed=directed)

@@ -75,7 +75,7 @@ from kernels.library import centrality, csgraph, solver
 from kernels.library.networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
-SMALL = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
+LEAST_NODES = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
 PIECE = 2**24  # maximum number of distances that are computed at once
 
 Node = Hashable
@@ -303,7 +303,7 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Return True, or the reason why NetworkX's own function is as fast."""
     graph = args[0] if args else kwargs["G"]
-    return len(graph) >= SMALL or f"the graph has fewer than {SMALL} nodes"
+    return len(graph) >= LEAST_NODES or f"the graph has fewer than {LEAST_NODES} nodes"
 
 
 # Searches.

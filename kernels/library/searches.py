@@ -19,7 +19,7 @@ from kernels.errors import InputError
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import INF, Graph
-from kernels.later import Later
+from kernels.lazy import LazyModule
 from kernels.library import choice
 from kernels.library.answers import NO_PREDECESSOR, Eccentricities, Paths
 from kernels.library.choice import (
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from kernels.gpu import copies
     from kernels.run import Result, Run
 else:
-    sparse, floats = Later("scipy.sparse"), Later("kernels.fast.floats")
-    hierarchy = Later("kernels.fast.hierarchy.all_pairs")
-    to_targets, within = Later("kernels.fast.hierarchy.targets"), Later("kernels.fast.hierarchy.within")
-    copies = Later("kernels.gpu.copies")
-csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
+    sparse, floats = LazyModule("scipy.sparse"), LazyModule("kernels.fast.floats")
+    hierarchy = LazyModule("kernels.fast.hierarchy.all_pairs")
+    to_targets, within = LazyModule("kernels.fast.hierarchy.targets"), LazyModule("kernels.fast.hierarchy.within")
+    copies = LazyModule("kernels.gpu.copies")
+csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
 NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
@@ -312,16 +312,16 @@ class InHierarchy(Search):
 
     def __init__(self, on: SearchedGraph) -> None:
         super().__init__(on)
-        self.laid_out: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether the card reduces distances
+        self.laid_out: dict[bool, hierarchy.ManySourceSearch] = {}  # key: whether the card reduces distances
 
-    def _searches(self, *, reduces: bool) -> hierarchy.AllPairsSearch:
+    def _searches(self, *, reduces: bool) -> hierarchy.ManySourceSearch:
         """Return the searches in a hierarchy, laid out once."""
         if reduces not in self.laid_out:
-            self.laid_out[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
+            self.laid_out[reduces] = hierarchy.ManySourceSearch(self.graph, reduces=reduces, run=new_run())
         return self.laid_out[reduces]
 
     @contextmanager
-    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
+    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.ManySourceSearch]:
         """Yield the object that searches in a hierarchy.
 
         At the end of the `with` statement, free its results, which take most of the memory.
@@ -661,7 +661,7 @@ class FloatSearch:
         if Card.visible() is None:
             found = "stops at a limit" if limit < np.inf else "takes weights in float64"
             self.reason = f"{choice.why_no_gpu()}, and of the CPU libraries SciPy {found}"
-        elif len(sources) * size < choice.SMALL:
+        elif len(sources) * size < choice.LEAST_WORK_FOR_CARD:
             self.reason = f"a GPU takes longer to start than {len(sources):,} searches of so few vertices and arcs"
         elif limit < np.inf:
             self.variant, self.reason = FLOAT64, "a limit is given, so no bounds are searched first"

@@ -116,7 +116,7 @@ class OnCard:
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):
         self.graph, self.run = graph, run
-        self.hierarchy, self.fragments = cutting.of(graph)
+        self.hierarchy, self.fragments = cutting.hierarchy_and_fragments(graph)
         fragments, order = self.fragments, cutting.triangles(self.fragments)
         arcs = len(fragments.heads)
         run.require(32 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)

@@ -475,7 +475,7 @@ def topology(graph: Graph) -> str:
 
 
 @kept
-def of(graph: Graph) -> Hierarchy:
+def hierarchy_of(graph: Graph) -> Hierarchy:
     """Return the graph's hierarchy: read the file beside the packed graph, or prepare it if there is no such file.
 
     Raises InputError if the graph is unfit or the file is invalid.

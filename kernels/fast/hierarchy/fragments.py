@@ -401,7 +401,7 @@ def heights(start, heads):
 
 
 @kept
-def of(graph: Graph) -> tuple[Hierarchy, Fragments]:
+def hierarchy_and_fragments(graph: Graph) -> tuple[Hierarchy, Fragments]:
     """Return the hierarchy of a graph and its fragments, which are made once per graph."""
-    hierarchy = elimination.of(graph)
+    hierarchy = elimination.hierarchy_of(graph)
     return hierarchy, cut(hierarchy, sizes_for(graph.vertices))

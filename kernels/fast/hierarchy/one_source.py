@@ -326,7 +326,7 @@ class OneSource:
     """
 
     def __init__(self, graph: Graph, run: Run):
-        fragments = cutting.of(graph)[1]
+        fragments = cutting.hierarchy_and_fragments(graph)[1]
         steps = cutting.steps(fragments)
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height

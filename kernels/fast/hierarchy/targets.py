@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.hierarchy.all_pairs import AllPairsSearch
+from kernels.fast.hierarchy.all_pairs import ManySourceSearch
 from kernels.fast.hierarchy.customize import Extents, Tree
 from kernels.fast.hierarchy.fragments import Fragments
 from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
@@ -182,7 +182,7 @@ class TargetSearch:
     A search reuses the previous search's memory. Raises NotEnoughMemory.
     """
 
-    def __init__(self, searches: AllPairsSearch):
+    def __init__(self, searches: ManySourceSearch):
         self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
         self.levels = [[kind[:3] for kind in reversed(level)] for level in searches.many.plan]  # by class
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))

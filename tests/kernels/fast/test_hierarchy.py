@@ -253,15 +253,15 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
     with open(path, "wb") as file:
         made.write(file, elimination.topology(on))
     monkeypatch.setattr(elimination, "prepare", lambda graph: pytest.fail("made again"))
-    found = elimination.of(on)
+    found = elimination.hierarchy_of(on)
     for field in dataclasses.fields(found):
         assert np.array_equal(getattr(found, field.name), getattr(made, field.name))
     graphs.grid(31).save(tmp_path / "grid.npz")
     with pytest.raises(InputError, match=r"not a prepared hierarchy of graph \(made from another graph\): delete it"):
-        elimination.of(Graph.load(tmp_path / "grid.npz"))
+        elimination.hierarchy_of(Graph.load(tmp_path / "grid.npz"))
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: not a prepared hierarchy .* delete it"):
-        elimination.of(Graph.load(tmp_path / "grid.npz"))
+        elimination.hierarchy_of(Graph.load(tmp_path / "grid.npz"))
 
 
 def test_a_hierarchy_that_lists_an_ancestor_twice_is_refused():
@@ -351,7 +351,7 @@ def test_all_pairs_reduced(name, shared):
     exact = oracle(on, tuple(range(on.vertices))).astype(np.int64)
     exact[exact == INF] = -1
     sources = np.random.default_rng(0).permutation(on.vertices)[:-2]
-    searches = all_pairs.AllPairsSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    searches = all_pairs.ManySourceSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
     assert searches.most < len(sources)  # more than one piece
     found = all_pairs.reduced(searches, sources)
     assert (found.sources == sources).all()
@@ -370,7 +370,7 @@ def test_sums_of_reciprocals(weights, shared):
     exact = oracle(on, tuple(range(23))).astype(np.float64)
     exact[(exact == 0) | (exact == INF)] = np.inf
     sources = np.random.default_rng(0).permutation(23)[:-2]
-    searches = all_pairs.AllPairsSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    searches = all_pairs.ManySourceSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
     found, without = all_pairs.reduced(searches, sources, reciprocals=True), all_pairs.reduced(searches, sources)
     np.testing.assert_allclose(found.reciprocals, (1 / exact).sum(axis=1)[sources], rtol=1e-15)
     for name in ("sources", "eccentricity", "farthest", "reached", "total"):
@@ -383,18 +383,18 @@ def test_rows_in_pieces_and_sums_over_sources():
     sources = np.random.default_rng(0).permutation(30)[:21]
     seen = []
     for piece, rows in all_pairs.matrix(
-        all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000), sources
+        all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4), bytes=4000), sources
     ):
         assert (np.asarray(rows).reshape(-1, 30) == exact[piece]).all()
         seen += piece.tolist()
     assert len(seen) == 21 and set(seen) == set(sources.tolist())
-    searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000)
+    searches = all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4), bytes=4000)
     assert (all_pairs.sums_over_sources(searches, sources[:2]) == exact[sources[:2]].sum(axis=0)).all()
     assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()
 
 
 def test_pieces_fit_in_the_memory_that_is_free_now():
-    searches = all_pairs.AllPairsSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
+    searches = all_pairs.ManySourceSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
     sources = np.arange(30)
     assert list(map(len, searches.pieces(sources))) == [30]
     group = searches.many.group
@@ -403,7 +403,7 @@ def test_pieces_fit_in_the_memory_that_is_free_now():
 
 
 def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch):
-    searches = all_pairs.AllPairsSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
+    searches = all_pairs.ManySourceSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
     group, needed = searches.many.group, searches.many.source_bytes
     monkeypatch.setattr(all_pairs.card, "gpu_visible", lambda: True)
     for groups in (1, 2):
@@ -413,7 +413,7 @@ def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch):
 
 def test_refused_memory_leaves_a_search_that_can_go_on(monkeypatch):
     on = mixed()
-    searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=10**6)
+    searches = all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4), bytes=10**6)
     assert list(map(len, searches.pieces(np.arange(2)))) == [2]
     with monkeypatch.context() as patch:
         patch.setattr(searches.run, "require", refuse)

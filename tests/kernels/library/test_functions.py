@@ -891,12 +891,12 @@ def on_card(monkeypatch):
     monkeypatch.setattr(solver, "last", solver.Last())
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)), "SMALL": 0}.items():
-        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     monkeypatch.setattr(searches, "PIECE", 150)
-    make = functools.partial(all_pairs.AllPairsSearch, bytes=2 * 8 * 4 * 70)
+    make = functools.partial(all_pairs.ManySourceSearch, bytes=2 * 8 * 4 * 70)
     monkeypatch.setattr(
-        all_pairs, "AllPairsSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
     )
     yield
 

@@ -50,7 +50,7 @@ def on_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "new_run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name in ("SMALL", "SHARE"):
+    for name in ("LEAST_WORK_FOR_CARD", "SHARE"):
         monkeypatch.setattr(choice, name, 0)
     monkeypatch.setattr(solver, "last", solver.Last())
 
@@ -280,10 +280,10 @@ def test_a_process_that_is_forked_after_the_card_was_used(monkeypatch):
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 5, 2)))
-    made, of = [], all_pairs.AllPairsSearch
+    made, of = [], all_pairs.ManySourceSearch
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
     monkeypatch.setattr(
-        all_pairs, "AllPairsSearch", lambda *given, **more: made.append(searches(*given, **more)) or made[-1]
+        all_pairs, "ManySourceSearch", lambda *given, **more: made.append(searches(*given, **more)) or made[-1]
     )
     graph = graphs.grid(16)
     expected = scipys.dijkstra(graph.to_scipy())
