@@ -203,7 +203,7 @@ def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **opti
 def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
     """Yield preparing and laying out a hierarchy, and rows and reduced results from few and from many sources."""
     made: list[elimination.Hierarchy] = []
-    yield Case("preparing a hierarchy", partial(timed, elimination.prepare, graph), made.append)
+    yield Case("preparing a hierarchy", partial(timed, elimination.prepare_hierarchy, graph), made.append)
     path = folder / "graph.npz"
     packed = replace(graph, file=path)
     with open(elimination.beside(path), "wb") as file:

@@ -99,7 +99,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     if --limit is not given and the graph would take too long.
     """
     asked = driver.simulated()
-    if not asked and choice.gpu_visible():
+    if not asked and choice.gpu_usable():
         return False
     if not asked and driver.cards():
         raise InputError(f"{variant.key}: {choice.why_no_gpu()}; set NUMBA_ENABLE_CUDASIM=1 to simulate one")

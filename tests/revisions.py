@@ -79,7 +79,7 @@ def launch_all_pairs() -> None:
     for graph in measured_graphs(ALL_PAIRS):
         sources = np.arange(graph.vertices)
         rows = all_pairs.ManySourceSearch(graph, reduces=False, run=H200())
-        for _ in all_pairs.matrix(rows, sources):
+        for _ in all_pairs.matrix_pieces(rows, sources):
             rows.rows(np.arange(1))
         all_pairs.sums_over_sources(rows, sources)
         for _ in all_pairs.ManySourceSearch(graph, reduces=True, run=H200()).pieces(sources):

@@ -125,7 +125,7 @@ class Prepared:
             (error,) = driver.cuLaunchCooperativeKernel(*given, stream, address)
         else:
             (error,) = driver.cuLaunchKernel(*given, stream, address, 0)
-        _check(error)
+        _check_launch(error)
 
     def loop(self, *, wait: bool, stream: int = 0) -> Callable[[int], None]:
         """Return a function (times) that launches all kernels in turn, `times` times.
@@ -143,7 +143,7 @@ class Prepared:
         compiled = _launch_loop()
 
         def launch(times: int, alive: Prepared = self) -> None:  # keeps alive `self`, whose addresses are used
-            _check(compiled(*columns, times, stream, wait))
+            _check_launch(compiled(*columns, times, stream, wait))
 
         return launch
 
@@ -174,7 +174,7 @@ def _three(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     return *map(int, shape), *(1,) * (3 - len(shape))
 
 
-def _check(error: int) -> None:
+def _check_launch(error: int) -> None:
     if error == driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
         raise InputError(TOO_MANY_BLOCKS)
     if error:

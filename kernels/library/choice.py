@@ -77,7 +77,7 @@ class Card:
 
         Raises InputError if this process was forked from one that had used the card.
         """
-        if not gpu_visible():
+        if not gpu_usable():
             _say_no_gpu()
             return None
         driver.check_process()
@@ -87,7 +87,7 @@ class Card:
         return cls(Run().shared_limit, card.free_memory())
 
 
-def gpu_visible() -> bool:
+def gpu_usable() -> bool:
     """Return whether there is a real GPU and numba can compile for it."""
     return not driver.simulated() and bool(driver.cards()) and _can_compile()
 
@@ -123,12 +123,12 @@ def why_no_gpu() -> str:
 _forked_with_networkit = False  # whether this process was forked from one that had imported NetworKit
 
 
-def _note_fork() -> None:
+def _note_networkit() -> None:
     global _forked_with_networkit
     _forked_with_networkit = _forked_with_networkit or "networkit" in sys.modules
 
 
-os.register_at_fork(after_in_child=_note_fork)  # a search by NetworKit would wait for OpenMP threads of the parent
+os.register_at_fork(after_in_child=_note_networkit)  # a search by NetworKit would wait for OpenMP threads of the parent
 
 
 def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:

@@ -28,7 +28,7 @@ from kernels.library.solver import Solver
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
-Found = Any  # an array of distances, or a tuple of this array and the other requested arrays
+Arrays = Any  # an array of distances, or a tuple of this array and the other requested arrays
 
 
 def dijkstra(
@@ -39,7 +39,7 @@ def dijkstra(
     unweighted: bool = False,
     limit: float = np.inf,
     min_only: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths in a graph without negative weights, as scipy.sparse.csgraph.dijkstra.
 
     Parameters
@@ -116,7 +116,7 @@ def bellman_ford(
     indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths in a graph that may have negative weights, as scipy.sparse.csgraph.bellman_ford.
 
     Parameters
@@ -154,7 +154,7 @@ def johnson(
     indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths in a sparse graph that may have negative weights, as scipy.sparse.csgraph.johnson.
 
     Parameters
@@ -194,7 +194,7 @@ def floyd_warshall(
     return_predecessors: bool = False,
     unweighted: bool = False,
     overwrite: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths between all pairs, as scipy.sparse.csgraph.floyd_warshall.
 
     Parameters
@@ -238,7 +238,7 @@ def shortest_path(
     unweighted: bool = False,
     overwrite: bool = False,
     indices: ArrayLike | None = None,
-) -> Found:
+) -> Arrays:
     """Find shortest paths, as scipy.sparse.csgraph.shortest_path.
 
     Parameters
@@ -336,20 +336,20 @@ class _SupportedCall:
         if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.LEAST_WORK_FOR_CARD:
             return None
         if own is None:
-            read = _read(array, unweighted)
+            read = _rows_and_sign(array, unweighted)
             if read is None:
                 return None
             own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=bool(directed)), options)
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
-    def rows(self, predecessors: bool, limit: float = np.inf) -> Found:
+    def rows(self, predecessors: bool, limit: float = np.inf) -> Arrays:
         """Return the distances from each source, and the predecessors if `predecessors` is true."""
         if not predecessors:
             return self.solver.distances(self.sources, limit=limit).distances.reshape(*self.shape, -1)
         found = self.solver.paths_from(self.sources, limit=limit)
         return found.distances.reshape(*self.shape, -1), found.predecessors.reshape(*self.shape, -1)
 
-    def nearest(self, predecessors: bool, limit: float) -> Found:
+    def nearest(self, predecessors: bool, limit: float) -> Arrays:
         """Return the distances from the nearest source, (n,).
 
         If `predecessors` is true, also return the predecessors and the nearest sources.
@@ -399,7 +399,7 @@ def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
     return array.astype(np.float64, copy=False) if add else array
 
 
-def _read(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
+def _rows_and_sign(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
     """Return the arcs in the form of `inputs.as_rows`, and whether a weight is negative.
 
     Return None if SciPy's methods treat a weight differently from each other.
@@ -431,7 +431,7 @@ def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
     return array.astype(np.int64) % n
 
 
-def _overwritten(csgraph: Any, found: Found) -> Found:
+def _overwritten(csgraph: Any, found: Arrays) -> Arrays:
     """Return the result. If the given array is of float64 and C-contiguous, store the distances in it."""
     distances, *rest = found if isinstance(found, tuple) else (found,)
     if isinstance(csgraph, np.ndarray) and csgraph.dtype == np.float64 and csgraph.flags.c_contiguous:

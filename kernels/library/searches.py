@@ -343,7 +343,7 @@ class InHierarchy(Search):
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
         with self._hierarchy(reduces=False) as searches:
             on_card: Any
-            for piece, on_card in hierarchy.matrix(searches, sources):
+            for piece, on_card in hierarchy.matrix_pieces(searches, sources):
                 for start in range(0, len(piece), most):
                     some = piece[start : start + most]
                     found = np.empty(len(some) * n, np.int32)
@@ -373,10 +373,10 @@ class InHierarchy(Search):
         return out
 
     def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield each source with the vertices that within.select selects and their distances; raise NotInIntegers."""
+        """Yield each source, its vertices as in within.vertices_within, and their distances; raise NotInIntegers."""
         doubtful = []  # sources that may reach a vertex whose distance is too long
         with self._hierarchy(reduces=False) as searches:
-            for piece, counts, vertices, distances in within.select(searches, sources, **wanted):
+            for piece, counts, vertices, distances in within.vertices_within(searches, sources, **wanted):
                 doubtful.append(piece[counts < wanted.get("nearest", INF)])
                 ends = np.cumsum(counts)
                 for source, start, end in zip(piece.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
@@ -553,7 +553,7 @@ class Float64:
     @cached_property
     def graph(self) -> FloatGraph:
         """The graph with all weights made 0 or more by the potentials."""
-        return floats.reduced(self.given, self.potential) if self.negative else self.given
+        return floats.reweighted(self.given, self.potential) if self.negative else self.given
 
     @cached_property
     def searches(self) -> floats.Float64Search:

@@ -106,7 +106,7 @@ def solve(variant, on, **settings):
 @lru_cache(maxsize=4)
 def is_fit(on: Graph) -> bool:
     try:
-        elimination.prepare(on)
+        elimination.prepare_hierarchy(on)
     except InputError:
         return False
     return True

@@ -3,7 +3,7 @@
     search = ManySourceSearch(graph, reduces=True)
     found = reduced(search, sources)       # for each source: farthest vertex, sum of distances, vertices reached
     search = ManySourceSearch(graph, reduces=False)
-    for sources, rows in matrix(search, sources): ...    # the distances, on the card
+    for sources, rows in matrix_pieces(search, sources): ...    # the distances, on the card
 
 Each piece reuses the memory of the previous one.
 """
@@ -163,7 +163,7 @@ def reduced(search: ManySourceSearch, sources: np.ndarray, *, reciprocals: bool 
     return Reduced(piece[order], *columns, total.astype(np.int64), *inverse)
 
 
-def matrix(search: ManySourceSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
+def matrix_pieces(search: ManySourceSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
     """Yield pieces of the sources, in preorder, with their distances on the card: int32, (k * n,), INF if no path.
 
     The next piece overwrites the distances. Requires reduces=False. A piece has at most half of `search.most` sources,

@@ -105,7 +105,7 @@ class Selection:
         return high
 
 
-def select(
+def vertices_within(
     search: ManySourceSearch, sources: np.ndarray, *, limit: int = INF - 1, nearest: int | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield pieces of the sources, in preorder, and the vertices within `limit` of each.

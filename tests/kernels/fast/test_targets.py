@@ -140,7 +140,7 @@ def test_selections(shape):
     search = searches(shape, bytes=10_000)
     for wanted in ({"limit": 0}, {"limit": 25}, {}, {"nearest": 1}, {"nearest": 4}, {"nearest": 100}):
         seen = []
-        for piece, counts, vertices, distances in within.select(search, sources, **wanted):
+        for piece, counts, vertices, distances in within.vertices_within(search, sources, **wanted):
             ends = np.cumsum(counts)
             for source, count, end in zip(piece, counts, ends, strict=True):
                 row = exact[source]

@@ -244,7 +244,7 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
         harness.compile_variant(variant, graph, protocol)
         compiled = set(launched)
         monkeypatch.setattr(harness, "Run", Timed)
-        variant.function(graph, Result.poisoned(variant.problem, vertices), harness.new_run(variant, protocol))
+        variant.function(graph, Result.poisoned(variant.problem, vertices), harness.run_for_variant(variant, protocol))
         assert launched and set(launched) <= compiled
         launched.clear()
 

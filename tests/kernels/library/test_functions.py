@@ -39,7 +39,7 @@ SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable ver
 
 @pytest.fixture(autouse=True)
 def no_card(monkeypatch):
-    monkeypatch.setattr(choice, "gpu_visible", lambda: False)
+    monkeypatch.setattr(choice, "gpu_usable", lambda: False)
 
 
 def sample(form):
@@ -807,7 +807,7 @@ def test_all_pairs_are_chosen_if_they_fit_in_the_hosts_memory(few, monkeypatch):
 
 
 def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(streets, few):
-    needed = 4 * many_sources.LANES * (elimination.prepare(streets).height + 1)
+    needed = 4 * many_sources.LANES * (elimination.prepare_hierarchy(streets).height + 1)
     assert choose_many(streets, 1000, Card(needed, CARD.free))[0] == "hierarchy/many_sources"
     chosen, why = choose_many(streets, 1000, Card(needed - 1, CARD.free))
     assert chosen != "hierarchy/many_sources", why
@@ -838,7 +838,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
     streets.save(path)
     assert choose_many(Graph.load(path), 50, CARD)[0] == "dijkstra/scipy"
     with open(elimination.beside(path), "wb") as file:
-        elimination.prepare(streets).write(file, elimination.topology(streets))
+        elimination.prepare_hierarchy(streets).write(file, elimination.topology(streets))
     assert choose_many(Graph.load(path), 49, CARD)[0] == "dijkstra/scipy"
     assert choose_many(Graph.load(path), 50, CARD)[0] == "hierarchy/many_sources"
     elimination.beside(path).write_bytes(b"PK")

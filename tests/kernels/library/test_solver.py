@@ -124,7 +124,7 @@ def test_distances_that_are_too_long_are_noticed_on_the_card(on_card):
 @pytest.mark.simulator
 def test_a_link_is_no_arc_that_is_too_long(on_card):
     graph = Graph.from_arcs(41, np.zeros(40, int), np.arange(1, 41), np.full(40, MAX_WEIGHT))
-    assert len(near_far_layout.layout(graph).links) == 1
+    assert len(near_far_layout.plain_layout(graph).links) == 1
     with kernels.prepare(graph) as solver:
         assert solver.shortest_paths(0).rounds == 0
 
