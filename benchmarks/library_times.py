@@ -203,14 +203,15 @@ def of_arrays(array: sparse.csr_array, check: Callable, suffix: str = "", **opti
 def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
     """Yield preparing and laying out a hierarchy, and rows and reduced results from few and from many sources."""
     made: list[elimination.Hierarchy] = []
-    yield Case("preparing a hierarchy", partial(timed, elimination.prepare, graph), made.append)
+    yield Case("preparing a hierarchy", partial(timed, elimination.prepare_hierarchy, graph), made.append)
     path = folder / "graph.npz"
     packed = replace(graph, file=path)
     with open(elimination.beside(path), "wb") as file:
         made[-1].write(file, elimination.topology(graph))
 
     def lay_out() -> tuple[float, object]:
-        return timed(all_pairs.AllPairsSearch, replace(packed), reduces=True)  # a new graph, so the file is read again
+        graph = replace(packed)  # without cached results, so that the file is read again
+        return timed(all_pairs.ManySourceSearch, graph, reduces=True)
 
     yield Case("laying out a prepared hierarchy, from its file", lay_out, lambda _: None)
     with kernels.library.solver.Solver(packed) as solver:

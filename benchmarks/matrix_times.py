@@ -39,7 +39,7 @@ def measure(graph: Graph, folder: Path) -> None:
     random = np.random.default_rng(0)
     sources, targets = random.integers(0, graph.vertices, FEW), random.integers(0, graph.vertices, TARGETS)
     made: list[elimination.Hierarchy] = []
-    prepare = seconds(lambda: made.append(elimination.prepare(graph)))
+    prepare = seconds(lambda: made.append(elimination.prepare_hierarchy(graph)))
     path = folder / f"{graph.name}.npz"
     packed = replace(graph, file=path)
     with open(elimination.beside(path), "wb") as file:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from kernels.errors import InputError, PrintableFormatter, TimeLimit, naming, printable, reported
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,11 +34,12 @@ if TYPE_CHECKING:
     from kernels.run import Result, Run
 
 # Imported when first used, inside `reported`, so that Ctrl-C during a slow import ends the program quietly.
-io, generate, solver = Later("kernels.io"), Later("kernels.generate"), Later("kernels.library.solver")
-choice, searches = Later("kernels.library.choice"), Later("kernels.library.searches")
-inputs, table_files = Later("kernels.library.inputs"), Later("kernels.library.table_files")
-harness, heartbeat, registry = Later("kernels.harness"), Later("kernels.heartbeat"), Later("kernels.registry")
-checks, card, driver = Later("kernels.check"), Later("kernels.gpu.card"), Later("kernels.gpu.driver")
+io, generate, solver = LazyModule("kernels.io"), LazyModule("kernels.generate"), LazyModule("kernels.library.solver")
+choice, searches = LazyModule("kernels.library.choice"), LazyModule("kernels.library.searches")
+inputs, table_files = LazyModule("kernels.library.inputs"), LazyModule("kernels.library.table_files")
+harness, heartbeat = LazyModule("kernels.harness"), LazyModule("kernels.heartbeat")
+registry, checks = LazyModule("kernels.registry"), LazyModule("kernels.check")
+card, driver = LazyModule("kernels.gpu.card"), LazyModule("kernels.gpu.driver")
 PROBLEMS = {"sssp": "from one source", "apsp": "between all pairs"}
 TOOLS = {
     "parse": "convert a DIMACS file, with vertices from 1, to the text form, with vertices from 0",
@@ -98,7 +99,7 @@ def _simulate(variant: Variant, graph: Graph, args: argparse.Namespace) -> bool:
     if --limit is not given and the graph would take too long.
     """
     asked = driver.simulated()
-    if not asked and choice.gpu_visible():
+    if not asked and choice.gpu_usable():
         return False
     if not asked and driver.cards():
         raise InputError(f"{variant.key}: {choice.why_no_gpu()}; set NUMBA_ENABLE_CUDASIM=1 to simulate one")

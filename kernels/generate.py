@@ -17,12 +17,12 @@ from kernels import memory
 from kernels.errors import InputError, StrPath, whole
 from kernels.graph import MAX_COUNT, MAX_WEIGHT
 from kernels.io import read_snap, read_text, write_text
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import spatial
 else:
-    spatial = Later("scipy.spatial")
+    spatial = LazyModule("scipy.spatial")
 
 KINDS = ("grid", "rmat", "uniform", "geometric", "preferential", "dag")
 DIRECTED = ("dag",)  # kinds in which an edge is one arc; in the other kinds, an edge is two arcs
@@ -70,7 +70,7 @@ def draw_edges(kind: str, vertices: int, edges: int, seed: int, **option: float)
     InputError
         If no graph of this kind has these numbers of vertices and edges, or this option.
     """
-    check(kind, vertices, edges, **option)
+    check_parameters(kind, vertices, edges, **option)
     memory.require_graph(vertices, arcs_of(kind, edges), f"a {kind} graph")
     rng = np.random.default_rng((seed, 2))  # independent of the weights and random arcs of this seed
     if kind == "grid":
@@ -93,7 +93,7 @@ def arcs_of(kind: str, edges: int) -> int:
     return edges if kind in DIRECTED else 2 * edges
 
 
-def check(kind: str, vertices: int, edges: int, **option: float) -> None:
+def check_parameters(kind: str, vertices: int, edges: int, **option: float) -> None:
     """Raise InputError if no graph of this kind has these numbers of vertices and edges, or this option.
 
     `uniform`, and `rmat` without `draws`, may have at most half of all possible edges.

@@ -26,12 +26,12 @@ from numpy.typing import ArrayLike
 
 from kernels import memory
 from kernels.errors import InputError, StrPath, whole
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
 else:
-    sparse = Later("scipy.sparse")
+    sparse = LazyModule("scipy.sparse")
 
 INF = 2**31 - 1  # the distance if there is no path; a path is at most INF - 1 long
 MAX_WEIGHT = INF - 1
@@ -53,7 +53,7 @@ def kept(function: Callable) -> Callable:
     return found
 
 
-def forget(owner: Rows) -> None:
+def forget(owner: CompressedRows) -> None:
     """Delete a graph's cached results and properties."""
     for name in vars(owner).keys() - {one.name for one in fields(owner)}:
         del vars(owner)[name]
@@ -65,7 +65,7 @@ def starts(counts: ArrayLike) -> np.ndarray:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class CompressedRows:
     """The arcs of a graph in compressed sparse rows, with weights of any dtype."""
 
     indptr: np.ndarray
@@ -134,7 +134,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Graph(Rows):
+class Graph(CompressedRows):
     """A directed graph with integer weights from 0 to 2**31 - 2.
 
     Parameters

@@ -35,12 +35,12 @@ def timed_run(variant: Variant, graph: Graph, result: Result, settings: RunSetti
     """Run a compiled variant and return its run; a CPU variant may raise TimeLimit."""
     limit_s = math.inf if variant.on_gpu else settings.timeout_s
     with heartbeat.during(f"{variant.key} on {graph.name}: running", limit_s):
-        run = new_run(variant, settings)
+        run = run_for_variant(variant, settings)
         variant.function(graph, result, run)
     return run
 
 
-def new_run(variant: Variant, settings: RunSettings) -> Run:
+def run_for_variant(variant: Variant, settings: RunSettings) -> Run:
     return Run(
         **{name: getattr(settings, name) for name in OF_RUN},
         limit_s=settings.timeout_s,
@@ -62,7 +62,7 @@ def compile_variant(variant: Variant, graph: Graph, settings: RunSettings) -> No
     tiny = Graph.from_arcs(2, tails, 1 - tails, np.full(len(tails), weight), directed=graph.directed)
     with heartbeat.during(f"{variant.key} on {graph.name}: compiling"):
         for shared in (None, 0) if variant.on_gpu else (None,):
-            run = replace(new_run(variant, settings), source=0, shared=shared)
+            run = replace(run_for_variant(variant, settings), source=0, shared=shared)
             variant.function(tiny, Result.poisoned(variant.problem, tiny.vertices), run)
         if variant.on_gpu:
             runs.warm_up(graph.vertices, settings.block, settings.warmup_launches)

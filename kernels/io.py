@@ -47,7 +47,7 @@ import numpy as np
 from kernels import memory
 from kernels.errors import InputError, StrPath, naming
 from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     import bz2
@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     import scipy.io as scipy_io
     from scipy import sparse
 else:
-    scipy_io, sparse = Later("scipy.io"), Later("scipy.sparse")
-    bz2, lzma = Later("bz2"), Later("lzma")  # some builds of Python lack them
+    scipy_io, sparse = LazyModule("scipy.io"), LazyModule("scipy.sparse")
+    bz2, lzma = LazyModule("bz2"), LazyModule("lzma")  # some builds of Python lack them
 
 try:
     from lzma import LZMAError
@@ -227,7 +227,7 @@ def sha256(path: StrPath) -> str:
 
 
 @dataclasses.dataclass(frozen=True)
-class Counts:
+class GraphCounts:
     """The numbers of vertices and arcs that a graph must have, and texts for the error if it has others."""
 
     vertices: int
@@ -369,14 +369,14 @@ TEXT = FileFormat(
 )
 
 
-def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
+def read_dimacs(path: StrPath, expected: GraphCounts | None = None) -> Arcs:
     """Read a DIMACS shortest-path file (9th DIMACS Implementation Challenge, .gr).
 
     Parameters
     ----------
     path : path
         The file, plain or compressed by gzip, bzip2 or xz.
-    expected : Counts, optional
+    expected : GraphCounts, optional
         The numbers of vertices and arcs that the file must have.
 
     Returns
@@ -398,14 +398,14 @@ def read_dimacs(path: StrPath, expected: Counts | None = None) -> Arcs:
     return header.vertices, tails, heads, weights
 
 
-def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
+def read_snap(path: StrPath, expected: GraphCounts | None = None) -> Arcs:
     """Read a SNAP edge list. Renumber its ids, in ascending order, from 0 to n - 1.
 
     Parameters
     ----------
     path : path
         The file, plain or compressed by gzip, bzip2 or xz.
-    expected : Counts, optional
+    expected : GraphCounts, optional
         The numbers of vertices and arcs that the file must have.
 
     Returns
@@ -455,13 +455,13 @@ def read_snap(path: StrPath, expected: Counts | None = None) -> Arcs:
     return len(ids), tails, heads, None
 
 
-def read_text(path: StrPath, expected: Counts | None = None) -> Arcs:
+def read_text(path: StrPath, expected: GraphCounts | None = None) -> Arcs:
     """Read a file in text form. Parameters, results and errors are those of `read_dimacs`."""
     header, (tails, heads, weights) = _read(path, TEXT, expected)
     return header.vertices, tails, heads, weights
 
 
-def _read(path: StrPath, form: FileFormat, expected: Counts | None) -> tuple[Any, list[np.ndarray]]:
+def _read(path: StrPath, form: FileFormat, expected: GraphCounts | None) -> tuple[Any, list[np.ndarray]]:
     """Return the counts and the columns of the arcs, int64; vertices are numbered as in the file.
 
     The counts come from the header. If there is no header, the counts are `expected`, which may be None.
@@ -491,9 +491,9 @@ def _pieces(path: StrPath) -> Iterator[bytes]:
 class _Reader:
     """Read a file piece by piece; raise InputError at the first piece that is wrong or passes a limit."""
 
-    def __init__(self, path: StrPath, form: FileFormat, expected: Counts | None):
+    def __init__(self, path: StrPath, form: FileFormat, expected: GraphCounts | None):
         self.path, self.form, self.expected = path, form, expected
-        self.header: Counts | None = None
+        self.header: GraphCounts | None = None
         self.lines = self.bytes = 0  # read so far
         self.columns = [array("q") for _ in range(form.arc.groups)]
         if expected:
@@ -504,7 +504,7 @@ class _Reader:
         return len(self.columns[0])
 
     @property
-    def counts(self) -> Counts | None:
+    def counts(self) -> GraphCounts | None:
         return self.header or self.expected
 
     def require_memory(self, vertices: int, arcs: int) -> None:
@@ -547,7 +547,7 @@ class _Reader:
         first = [column[:1].tolist() for column in self.columns]
         return self.form is SNAP and first == [[self.counts.vertices], [self.counts.arcs]]
 
-    def finish(self) -> tuple[Counts | None, list[np.ndarray]]:
+    def finish(self) -> tuple[GraphCounts | None, list[np.ndarray]]:
         """Return the result of `_read`."""
         self.check_header()
         columns = [np.frombuffer(column, np.int64) for column in self.columns]
@@ -601,7 +601,7 @@ class _Reader:
         if self.expected:
             self.expected.check(vertices=vertices, arcs=arcs)
         self.require_memory(vertices, arcs)
-        self.header = Counts(vertices, arcs, f"{self.path}:", "its header says", GET_AGAIN)
+        self.header = GraphCounts(vertices, arcs, f"{self.path}:", "its header says", GET_AGAIN)
         return ""
 
 

@@ -11,22 +11,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from kernels.errors import InputError, NotInstalled
+from kernels.lazy import LazyFunction
 
 if TYPE_CHECKING:
     from kernels.graph import Graph
 
 ALL_PAIRS_REVISION = 2  # like Variant.revision, for all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # maximum number of vertices whose pairs can be numbered in 32 bits
-
-
-class Lazy:
-    """A function of a module of this package. The module is imported at the first call."""
-
-    def __init__(self, module: str, name: str):
-        self.__module__, self.__name__ = f"{__package__}.{module}", name
-
-    def __call__(self, *arguments):
-        return getattr(importlib.import_module(self.__module__), self.__name__)(*arguments)
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity, so that sets can hold variants
@@ -60,7 +51,8 @@ class Variant:
             object.__setattr__(self, "launches", f"{self.function.split(':')[0]}:launches")
         for name in ("function", "launches", "facts"):
             if isinstance(value := getattr(self, name), str):
-                object.__setattr__(self, name, Lazy(*value.split(":")))
+                module, _, function = value.partition(":")
+                object.__setattr__(self, name, LazyFunction(f"{__package__}.{module}", function))
 
     @property
     def key(self) -> str:

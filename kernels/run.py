@@ -22,7 +22,7 @@ from kernels.gpu.compiler import cuda, types
 from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
-SMALL = 2**26  # bytes; if a Run does not wait and needs less, it does not query the free memory
+UNQUERIED_BYTES = 2**26  # bytes; if a Run does not wait and needs less, it does not query the free memory
 POISON = -7  # the value that fills a result before a run; no distance or predecessor has this value
 
 
@@ -123,9 +123,10 @@ class Run:
     def require(self, needed: int) -> None:
         """Raise NotEnoughMemory if fewer than `needed` bytes are free on the card.
 
-        Skip the query if the Run does not wait and needs less than SMALL: the query takes longer than the allocation.
+        Skip the query if the Run does not wait and needs less than UNQUERIED_BYTES: the query takes longer than the
+        allocation.
         """
-        asks = not SIMULATED and (self.waits or needed >= SMALL)
+        asks = not SIMULATED and (self.waits or needed >= UNQUERIED_BYTES)
         if asks and needed > (free := card.free_memory()):
             raise NotEnoughMemory(needed, free)
 

@@ -78,11 +78,11 @@ def launch_all_pairs() -> None:
     """Launch the kernels of all_pairs.py: rows, results of each source, and sums over sources."""
     for graph in measured_graphs(ALL_PAIRS):
         sources = np.arange(graph.vertices)
-        rows = all_pairs.AllPairsSearch(graph, reduces=False, run=H200())
-        for _ in all_pairs.matrix(rows, sources):
+        rows = all_pairs.ManySourceSearch(graph, reduces=False, run=H200())
+        for _ in all_pairs.matrix_pieces(rows, sources):
             rows.rows(np.arange(1))
         all_pairs.sums_over_sources(rows, sources)
-        for _ in all_pairs.AllPairsSearch(graph, reduces=True, run=H200()).pieces(sources):
+        for _ in all_pairs.ManySourceSearch(graph, reduces=True, run=H200()).pieces(sources):
             pass
 
 

@@ -29,7 +29,7 @@ SLOTS_PER_ARC = 4  # maximum ratio of all slots to the slots that hold an arc
 MAX_SLOTS = 2**31  # so that slot + pitch, the index of the next slot in a row, fits in 32 bits
 
 
-class Layout(NamedTuple):
+class EllLayout(NamedTuple):
     """The arrays of the layout, int32."""
 
     lengths: np.ndarray  # (n,)
@@ -55,7 +55,7 @@ def columns(graph: Graph) -> int:
 
 
 @kept
-def layout(graph: Graph) -> Layout:
+def ell_layout(graph: Graph) -> EllLayout:
     """Return the layout of a graph. It is made once, before the clock starts, like the CSR arrays."""
     width, column = columns(graph), pitch(graph.vertices)
     position = np.arange(graph.arcs) - graph.indptr[graph.tails]  # position of each arc in its row
@@ -64,12 +64,12 @@ def layout(graph: Graph) -> Layout:
     heads, weights = np.full(width * column, -1, np.int32), np.zeros(width * column, np.int32)
     heads[slots], weights[slots] = graph.indices[inside], graph.weights[inside]
     lengths = np.minimum(np.diff(graph.indptr), width)
-    return Layout(lengths, heads, weights, *(a[~inside] for a in (graph.tails, graph.indices, graph.weights)))
+    return EllLayout(lengths, heads, weights, *(a[~inside] for a in (graph.tails, graph.indices, graph.weights)))
 
 
 def facts(graph: Graph, source: int) -> dict[str, int]:
     """Return extra columns of a measurement: sizes of the layout, and the number of vertices that are reached."""
-    parts = layout(graph)
+    parts = ell_layout(graph)
     reached = csgraph.breadth_first_order(graph.to_scipy(), source, return_predecessors=False)
     return {
         "reached": len(reached),
@@ -120,5 +120,5 @@ def find_predecessors(column, rows, dist, predecessor):
 
 def stride(graph: Graph, result: Result, run: Run) -> None:
     """Run half the blocks that one thread per vertex needs; fill `result`, (n,), with the paths from run.source."""
-    arcs = np.uint32(pitch(graph.vertices)), Layout(*run.upload_untimed(*layout(graph)))
+    arcs = np.uint32(pitch(graph.vertices)), EllLayout(*run.upload_untimed(*ell_layout(graph)))
     drive(graph, result, run, arcs, (relax, update_stride, find_predecessors), divide_blocks_by=2)

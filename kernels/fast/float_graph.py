@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernels.errors import InputError
-from kernels.graph import INF, Graph, Rows
-from kernels.later import Later
+from kernels.graph import INF, CompressedRows, Graph
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
 else:
-    sparse = Later("scipy.sparse")
+    sparse = LazyModule("scipy.sparse")
 
 # Shared by floats.py and its kernels.
 LANES = 8  # threads that share the arcs of a queued vertex; must divide the threads of a block
@@ -24,7 +24,7 @@ NONE, SOURCE = -1, -9999  # values in `predecessor`: NONE for a vertex without a
 
 
 @dataclass(frozen=True, eq=False)
-class FloatGraph(Rows):
+class FloatGraph(CompressedRows):
     """A directed graph in compressed sparse rows, like kernels.graph.Graph, but with any finite weights."""
 
     indptr: np.ndarray  # int32, (n + 1,)
@@ -38,7 +38,7 @@ class FloatGraph(Rows):
         return cls(graph.indptr, graph.indices, graph.weights.astype(np.float64), graph.name)
 
     def check_values(self) -> None:
-        """Raise InputError unless the arrays are valid (see `Rows.check_values`) and all weights are finite."""
+        """Raise InputError unless the arrays are valid, as `CompressedRows.check_values` says, and weights finite."""
         super().check_values()
         if len(wrong := np.flatnonzero(~np.isfinite(self.weights))):
             raise InputError(f"arc {wrong[0]}: weight {self.weights[wrong[0]]} is not finite")

@@ -38,7 +38,7 @@ import numpy as np
 
 from kernels.fast.float_graph import LANES, NONE, SOURCE, FloatGraph
 from kernels.graph import INF
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from kernels.run import Run
@@ -46,10 +46,10 @@ if TYPE_CHECKING:
 EPSILON = 1e-15  # tolerance below 0 before a cycle counts as negative, as in SciPy
 MAX_BLOCKS = 2**20
 u32 = np.uint32
-kernels = Later("kernels.fast.floats_kernels")  # imports numba
+kernels = LazyModule("kernels.fast.floats_kernels")  # imports numba
 
 
-class Found(NamedTuple):
+class Float64Result(NamedTuple):
     """The result of a search."""
 
     dist: np.ndarray  # float64, (rows, n): inf if there is no path
@@ -74,7 +74,7 @@ class Float64Search:
         arrays = (graph.indptr, *(a if graph.arcs else np.zeros(1, a.dtype) for a in (graph.indices, graph.weights)))
         self.arcs = run.upload(*arrays)
 
-    def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Found:
+    def search(self, starts, rows: int, whole=None, *, limit: float = np.inf, tree: bool = True) -> Float64Result:
         """Search `rows` rows at once, from the entries `starts`, which must not repeat.
 
         whole: int32, (rows, n): the integer distances (of `graph.scaled`), used as bounds. limit: the largest distance
@@ -93,7 +93,7 @@ class Float64Search:
         self.run.download((dist, found.ravel()), (counts, done))
         found[found >= beyond] = np.inf
         last = self._find_tree(constants, dist, predecessor, found) if tree else None
-        return Found(found, last, int(done[3]))
+        return Float64Result(found, last, int(done[3]))
 
     def _find_tree(self, constants, dist, predecessor, found: np.ndarray) -> np.ndarray:
         size, last = found.size, np.empty(found.shape, np.int32)
@@ -146,7 +146,7 @@ class Float64Search:
         self.run.launch((kernel, self.run.multiprocessors, self.run.block, arguments))
 
 
-def reduced(graph: FloatGraph, potential: np.ndarray) -> FloatGraph:
+def reweighted(graph: FloatGraph, potential: np.ndarray) -> FloatGraph:
     """Return the graph with the weights w + potential[u] - potential[v], which are 0 or more."""
     tails = np.repeat(np.arange(graph.vertices), np.diff(graph.indptr))
     weights = graph.weights + potential[tails] - potential[graph.indices]

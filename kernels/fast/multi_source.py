@@ -40,7 +40,7 @@ MAX_NARROW_WEIGHT = 0x7FFF
 ALIGNMENT = None if SIMULATED else 16  # lets a thread load a row at once; the simulator rejects the option
 
 
-class Layout(NamedTuple):
+class SlicedLayout(NamedTuple):
     """A graph in the form that the kernel reads; all arrays are uint32. Core vertices are numbered by index in `core`.
 
     A slice is SLICE core vertices with their arcs from the core. Arc j of the i-th vertex of slice s is at index
@@ -65,7 +65,7 @@ class Layout(NamedTuple):
 
 
 @kept
-def layout(graph: Graph) -> Layout:
+def sliced_layout(graph: Graph) -> SlicedLayout:
     """Return the layout of a graph. It is made once, before the clock starts, like the CSR arrays."""
     graph = graph.cheapest()
     n, has_out = graph.vertices, np.diff(graph.indptr) > 0
@@ -92,7 +92,7 @@ def layout(graph: Graph) -> Layout:
         *(slice_tails << 16 | slice_weights, slice_tails, slice_weights),
         *(starts(np.bincount(heads, minlength=n)), index[tails] << 16 | weights, index[tails], weights),
     )
-    return Layout(*(array.astype(np.uint32) for array in arrays))
+    return SlicedLayout(*(array.astype(np.uint32) for array in arrays))
 
 
 def no_path_in_16_bits(graph: Graph) -> int:
@@ -396,14 +396,14 @@ def bytes_of_block(core: int, count_hops: bool) -> int:
 
 def apsp(graph: Graph, result: Result, run: Run) -> None:
     """Search from eight sources per block and fill `result`, of shape (n, n). Weights may be 0."""
-    n, parts = graph.vertices, layout(graph)
+    n, parts = graph.vertices, sliced_layout(graph)
     count_hops = bool(graph.arcs) and graph.weights.min() == 0
     needed = bytes_of_block(len(parts.core), count_hops)
     in_shared = needed <= run.shared_limit
     groups = blocks_for(len(parts.core), SOURCES_PER_BLOCK)
     blocks = groups + blocks_for(len(parts.sinks), SOURCES_PER_BLOCK)
     run.require(2 * 4 * n * n + (0 if in_shared else groups * needed))
-    on_card = Layout(*run.upload_untimed(*parts))
+    on_card = SlicedLayout(*run.upload_untimed(*parts))
     with run.timed():
         with run.phase("copy_in"):
             dist, predecessor = run.allocate((n * n, np.int32), (n * n, np.int32))

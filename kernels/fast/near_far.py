@@ -67,22 +67,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from kernels.fast import near_far_layout
-from kernels.fast.near_far_layout import LENGTHS, WIDTHS, Rows
+from kernels.fast.near_far_layout import LENGTHS, WIDTHS, RowLayout
 from kernels.graph import INF, Graph
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from kernels.run import Result, Run
 
-DELTA, LOW_DEGREE = 128, 4  # see default_delta
+DELTA, LOW_DEGREE = 128, 4  # see default_window
 THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows have more than 4 words
 WIDE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
-kernels = Later("kernels.fast.near_far_kernels")  # imports numba
+kernels = LazyModule("kernels.fast.near_far_kernels")  # imports numba
 
 
-class Laid(NamedTuple):
+class RowsOnCard(NamedTuple):
     """The rows of a graph on the card."""
 
     bits: np.uint32  # log2 of the width of a row
@@ -92,7 +92,7 @@ class Laid(NamedTuple):
     rank: Any  # int32, (n,): the number of each vertex; empty if `order` is empty
 
 
-def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
+def lay_out(graph: Graph, rows: RowLayout, run: Run) -> RowsOnCard:
     """Lay out the rows on the card, before the clock starts."""
     n, block = graph.vertices, run.block
     given = graph.indptr, graph.indices, graph.weights, rows.order, rows.rank
@@ -108,10 +108,10 @@ def lay_out(graph: Graph, rows: Rows, run: Run) -> Laid:
         arguments = bits, *links, indices, weights, rank, np.uint32(n), arcs, owners
         run.launch((kernels.set_links, -(-len(rows.linked) // block), block, arguments))
     run.prepare_card_s += time.perf_counter() - started
-    return Laid(bits, arcs, owners, order, rank)
+    return RowsOnCard(bits, arcs, owners, order, rank)
 
 
-def default_delta(graph: Graph) -> int:
+def default_window(graph: Graph) -> int:
     """Return DELTA times the mean weight, divided by the square of the mean out-degree, at least 1.
 
     If the mean out-degree is below LOW_DEGREE, return LOW_DEGREE / degree times as much.
@@ -122,7 +122,7 @@ def default_delta(graph: Graph) -> int:
     return max(1, int(DELTA * graph.weights.mean() / degree**2 * max(1, LOW_DEGREE / degree)))
 
 
-def tree_launches(source: int, laid: Laid, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:
+def tree_launches(source: int, laid: RowsOnCard, run: Run, found: tuple, queue, words, *, free_arcs: bool) -> list:
     """Return the launches that find predecessors from the vertex with number `source`.
 
     found: dist and predecessor on the card, ordered by number; all predecessors are -1. free_arcs: whether a weight is
@@ -143,7 +143,7 @@ def has_free_arcs(graph: Graph) -> bool:
     return bool(graph.arcs and graph.weights.min() == 0)
 
 
-def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
+def far_capacity(graph: Graph, rows: RowLayout, blocks: int, threads: int, queue_capacity: int) -> tuple[int, int]:
     """Return the capacity of a block's part of a half of far, and the length above which the block calls a meeting.
 
     A block whose part exceeds `limit` calls a meeting, stops a round later, and adds the entries left in its queue. So
@@ -165,7 +165,7 @@ def far_capacity(graph: Graph, rows: Rows, blocks: int, threads: int, queue_capa
 class NearFarSearch:
     """Searches on one graph, one after the other. The graph's rows are copied to the card once.
 
-    The width of the first window is run.delta, by default default_delta(graph). Call `allocate` before the first
+    The width of the first window is run.delta, by default default_window(graph). Call `allocate` before the first
     search. dist and predecessor, int32, (n,), are the results of the last search. `by_number` has the same results,
     ordered by the numbers of the vertices. Raises NotEnoughMemory.
     """
@@ -173,7 +173,7 @@ class NearFarSearch:
     def __init__(self, graph: Graph, run: Run):
         self.graph, self.run = graph, run
         n, rows = graph.vertices, near_far_layout.search_layout(graph)
-        self.delta = min(run.delta or default_delta(graph), INF)
+        self.delta = min(run.delta or default_window(graph), INF)
         most = WIDE_THREADS if rows.width > WIDTHS[0] or graph.arcs >= WIDE * n else THREADS
         self.blocks = run.grid or run.multiprocessors
         self.threads = max(rows.width, kernels.LANES, min(most, run.block) // kernels.LANES * kernels.LANES)

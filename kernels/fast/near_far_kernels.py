@@ -53,7 +53,7 @@ def owner_of(row, n, owners):
 def fill_rows(bits, indptr, indices, weights, order, rank, fan_owners, starts, stops, arcs, owners):  # noqa: PLR0913
     """Set the words of the rows that may be enqueued, one word per thread, and the owners of the rows of fans.
 
-    `set_links` then sets the links. bits: log2 of the width of a row. order, rank: as in near_far.Laid.
+    `set_links` then sets the links. bits: log2 of the width of a row. order, rank: as in near_far.RowsOnCard.
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     row, k, n = u32(i >> u64(bits)), u32(u32(i) & u32(u32(u32(1) << bits) - u32(1))), u32(len(indptr) - 1)

@@ -30,7 +30,7 @@ CALLED, LEASTS, QUEUED, LONG, WASTEFUL, ARRIVED, UNEVEN, BUSY, LENGTHS = (
 )
 
 
-class Rows(NamedTuple):
+class RowLayout(NamedTuple):
     """The layout of a graph's arcs in rows. Row v < n belongs to the vertex with number v (see `order`)."""
 
     width: int  # words of a row
@@ -75,25 +75,25 @@ def order_by_degree(graph: Graph) -> np.ndarray:
 
 
 @kept
-def layout(graph: Graph) -> Rows:
+def plain_layout(graph: Graph) -> RowLayout:
     """Return the rows of a graph in which each vertex is its own number; made once, before the clock starts."""
     return rows_of(graph, np.empty(0, np.int32))
 
 
 @kept
-def tree_layout(graph: Graph) -> Rows:
+def tree_layout(graph: Graph) -> RowLayout:
     """Return the narrowest rows of a graph, for finding predecessors only: each word of each row is read once."""
     return rows_of(graph, np.empty(0, np.int32), WIDTHS[0])
 
 
 @kept
-def search_layout(graph: Graph) -> Rows:
+def search_layout(graph: Graph) -> RowLayout:
     """Return the rows of a graph for a search; made once, before the clock starts."""
     order = order_by_degree(graph)
-    return rows_of(graph, order) if len(order) else layout(graph)
+    return rows_of(graph, order) if len(order) else plain_layout(graph)
 
 
-def rows_of(graph: Graph, order: np.ndarray, width: int | None = None) -> Rows:
+def rows_of(graph: Graph, order: np.ndarray, width: int | None = None) -> RowLayout:
     """Return the rows of a graph whose vertices are numbered in this order; the default width is `width_for`'s."""
     n, degrees, first_arcs = graph.vertices, np.diff(graph.indptr), graph.indptr[:-1]
     width, rank = width or width_for(degrees), np.empty_like(order)
@@ -115,7 +115,7 @@ def rows_of(graph: Graph, order: np.ndarray, width: int | None = None) -> Rows:
     counts, firsts = np.r_[arcs, fans], np.r_[queued + np.cumsum(rows) - rows, n + first]
     links = LINK | (counts.astype(np.uint64) << np.uint64(32)) | firsts.astype(np.uint64)
     links[len(arcs) :] |= FAN
-    return Rows(
+    return RowLayout(
         width,
         order,
         rank,

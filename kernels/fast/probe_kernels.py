@@ -27,8 +27,8 @@ def enqueue(arc, seen, queue, counters):
 def walk(bits, source, levels, wide, arcs, seen, queue, words):
     """Search breadth first from the source with one block, until a level has `wide` vertices or for `levels` levels.
 
-    bits, arcs: as in near_far.Laid. seen: int32, (n,), all -1. queue: uint64, at least (n,). words: the result, in the
-    order of probe.Reached. A vertex with a fan counts as a wide level.
+    bits, arcs: as in near_far.RowsOnCard. seen: int32, (n,), all -1. queue: uint64, at least (n,). words: the result,
+    in the order of probe.Reached. A vertex with a fan counts as a wide level.
     """
     counters = cuda.shared.array(2, uint32)
     thread, threads = u32(cuda.threadIdx.x), u32(cuda.blockDim.x)

@@ -195,7 +195,7 @@ def parts_of_key() -> dict:
         "package": PACKAGE,
         "sources": digest.hexdigest(),
         "python": sys.version_info[:2],
-        "compilers": {name: found for name in COMPILERS if (found := _version(name))},
+        "compilers": {name: found for name in COMPILERS if (found := _version_of(name))},
         "settings": settings(),
         "driver": checked(driver.cuDriverGetVersion()),
     }
@@ -215,7 +215,7 @@ def settings() -> dict[str, str]:
     return found
 
 
-def _version(distribution: str) -> str:
+def _version_of(distribution: str) -> str:
     try:
         return version(distribution)
     except PackageNotFoundError:

@@ -13,12 +13,12 @@ from kernels.gpu.card import SIMULATED
 from kernels.gpu.compiler import cuda
 from kernels.gpu.driver import checked, driver
 from kernels.graph import starts
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from kernels.run import Run
 
-runtime = Later("cuda.bindings.runtime")
+runtime = LazyModule("cuda.bindings.runtime")
 LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
 BUFFER = 2**25  # size in bytes of a page-locked buffer of Downloads
 THREADS = 16  # maximum number of threads of Downloads

@@ -11,10 +11,10 @@ from importlib.metadata import version
 import numpy as np
 
 from kernels.gpu.compiler import as_dtype, cuda, types
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 WRITTEN_FOR = "0.30.4"
-cache = Later("kernels.gpu.cache")  # not used by the simulator
+cache = LazyModule("kernels.gpu.cache")  # not used by the simulator
 _HANDLES: dict[tuple, tuple[int, bool]] = {}  # key: card, kernel and types of its arguments
 
 

@@ -58,7 +58,7 @@ def check_arguments() -> None:
     internals.check_echo(arrived.copy_to_host())
 
 
-class LaidOut(NamedTuple):
+class PackedArgument(NamedTuple):
     """An argument in the form that the driver takes."""
 
     argument: Any  # stays alive, because the card uses it and its id is a key
@@ -77,7 +77,7 @@ class Prepared:
         self.device = int(checked(driver.cuCtxGetDevice()))
         self.step = array("Q", [0])  # the number of the iteration
         step = array("Q", self.step.buffer_info()[:1])
-        self.arguments = {id(STEP): LaidOut(STEP, internals.type_key(STEP), self.step, step)}
+        self.arguments = {id(STEP): PackedArgument(STEP, internals.type_key(STEP), self.step, step)}
         self.pointers = array("Q")  # of all arguments, launch by launch
         # A row: the driver's arguments before the stream; the index in `pointers` of the kernel's first argument;
         # whether the launch is cooperative.
@@ -102,13 +102,13 @@ class Prepared:
                 self.pointers.extend(one.pointers)
         self.launches.extend(launches)
 
-    def _lay_out(self, argument: Any) -> LaidOut:
+    def _lay_out(self, argument: Any) -> PackedArgument:
         """Lay out an argument, once even if several launches have it."""
         if id(argument) not in self.arguments:
             values = array("Q", internals.as_passed(argument))
             address, count = values.buffer_info()
             pointers = array("Q", range(address, address + 8 * count, 8))
-            self.arguments[id(argument)] = LaidOut(argument, internals.type_key(argument), values, pointers)
+            self.arguments[id(argument)] = PackedArgument(argument, internals.type_key(argument), values, pointers)
         return self.arguments[id(argument)]
 
     def enqueue(self, stream=0, times: int = 1) -> None:
@@ -125,7 +125,7 @@ class Prepared:
             (error,) = driver.cuLaunchCooperativeKernel(*given, stream, address)
         else:
             (error,) = driver.cuLaunchKernel(*given, stream, address, 0)
-        _check(error)
+        _check_launch(error)
 
     def loop(self, *, wait: bool, stream: int = 0) -> Callable[[int], None]:
         """Return a function (times) that launches all kernels in turn, `times` times.
@@ -143,7 +143,7 @@ class Prepared:
         compiled = _launch_loop()
 
         def launch(times: int, alive: Prepared = self) -> None:  # keeps alive `self`, whose addresses are used
-            _check(compiled(*columns, times, stream, wait))
+            _check_launch(compiled(*columns, times, stream, wait))
 
         return launch
 
@@ -174,7 +174,7 @@ def _three(shape: int | tuple[int, ...]) -> tuple[int, ...]:
     return *map(int, shape), *(1,) * (3 - len(shape))
 
 
-def _check(error: int) -> None:
+def _check_launch(error: int) -> None:
     if error == driver.CUresult.CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
         raise InputError(TOO_MANY_BLOCKS)
     if error:

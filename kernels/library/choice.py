@@ -21,16 +21,18 @@ from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
 from kernels.graph import Graph
-from kernels.later import Later
+from kernels.lazy import LazyModule
 from kernels.library.answers import HOST_BYTES
 
-csgraph = Later("scipy.sparse.csgraph")
-libraries = Later("kernels.libraries")
-elimination, many_sources = Later("kernels.fast.hierarchy.elimination"), Later("kernels.fast.hierarchy.many_sources")
-nvvm = Later("cuda.bindings.nvvm")
+csgraph = LazyModule("scipy.sparse.csgraph")
+libraries = LazyModule("kernels.libraries")
+elimination = LazyModule("kernels.fast.hierarchy.elimination")
+many_sources = LazyModule("kernels.fast.hierarchy.many_sources")
+nvvm = LazyModule("cuda.bindings.nvvm")
 log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
-SMALL = 2**15  # vertices plus arcs, times sources; below it, SciPy ends before a search on a card has started
+# Vertices plus arcs, times sources. Below it, SciPy ends before a search on a card has started.
+LEAST_WORK_FOR_CARD = 2**15
 SPARSE = 128  # a graph is sparse if it has less than 1 / SPARSE of all possible arcs
 # Searches in a contraction hierarchy, which are not in the registry of variants. ROWS returns rows of distances,
 # REDUCED reduces rows on the card, TARGETS returns the distances to some targets.
@@ -75,7 +77,7 @@ class Card:
 
         Raises InputError if this process was forked from one that had used the card.
         """
-        if not gpu_visible():
+        if not gpu_usable():
             _say_no_gpu()
             return None
         driver.check_process()
@@ -85,7 +87,7 @@ class Card:
         return cls(Run().shared_limit, card.free_memory())
 
 
-def gpu_visible() -> bool:
+def gpu_usable() -> bool:
     """Return whether there is a real GPU and numba can compile for it."""
     return not driver.simulated() and bool(driver.cards()) and _can_compile()
 
@@ -121,19 +123,19 @@ def why_no_gpu() -> str:
 _forked_with_networkit = False  # whether this process was forked from one that had imported NetworKit
 
 
-def _note_fork() -> None:
+def _note_networkit() -> None:
     global _forked_with_networkit
     _forked_with_networkit = _forked_with_networkit or "networkit" in sys.modules
 
 
-os.register_at_fork(after_in_child=_note_fork)  # a search by NetworKit would wait for OpenMP threads of the parent
+os.register_at_fork(after_in_child=_note_networkit)  # a search by NetworKit would wait for OpenMP threads of the parent
 
 
 def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]:
     """Return the variant (algorithm/variant) for one source, and the reason."""
     if card is None:
         return SCIPY, f"{why_no_gpu()}, and of the CPU libraries SciPy is the fastest from one source"
-    if graph.vertices + graph.arcs < SMALL:
+    if graph.vertices + graph.arcs < LEAST_WORK_FOR_CARD:
         return SCIPY, f"a GPU takes longer to start than {graph.vertices + graph.arcs:,} vertices and arcs"
     return NEAR_FAR, "the fastest measured variant from one source"
 
@@ -152,7 +154,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         if importlib.util.find_spec("networkit"):
             return "dijkstra/networkit_apsp", f"{why_no_gpu()}, and NetworKit takes all {libraries.cores()} cores"
         return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and NetworKit is not installed"
-    if n * (n + arcs) < SMALL:
+    if n * (n + arcs) < LEAST_WORK_FOR_CARD:
         return "dijkstra/scipy_apsp", f"a GPU takes longer to start than {n:,} searches of so few vertices and arcs"
     core = int(np.count_nonzero(np.diff(graph.indptr)))
     rows = bytes_of_block(core, count_hops=bool(arcs and graph.weights.min() == 0))
@@ -186,7 +188,7 @@ def choose_many(
     """
     if card is None:
         return SCIPY, f"{why_no_gpu()}, and SciPy finds distances without predecessors"
-    if sources * (graph.vertices + graph.arcs) < SMALL:
+    if sources * (graph.vertices + graph.arcs) < LEAST_WORK_FOR_CARD:
         return SCIPY, f"a GPU takes longer to start than {sources:,} searches of so few vertices and arcs"
     unfit = _unfit(graph, sources, card, search, least)
     if not unfit:
@@ -220,7 +222,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
-        height = elimination.of(graph).height
+        height = elimination.hierarchy_of(graph).height
     except InputError as error:
         if prepared:
             raise

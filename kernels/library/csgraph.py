@@ -28,7 +28,7 @@ from kernels.library.solver import Solver
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
 Matrix = ArrayLike | sparse.sparray | sparse.spmatrix
-Found = Any  # an array of distances, or a tuple of this array and the other requested arrays
+Arrays = Any  # an array of distances, or a tuple of this array and the other requested arrays
 
 
 def dijkstra(
@@ -39,7 +39,7 @@ def dijkstra(
     unweighted: bool = False,
     limit: float = np.inf,
     min_only: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths in a graph without negative weights, as scipy.sparse.csgraph.dijkstra.
 
     Parameters
@@ -100,7 +100,7 @@ def dijkstra(
     if isinstance(limit, Real):
         limit = float(limit)  # as in SciPy: raises OverflowError for an integer that is too large, and True is 1
         if limit >= 0:
-            ours = _Question.of(csgraph, directed, indices, unweighted, one_row=min_only)
+            ours = _SupportedCall.of(csgraph, directed, indices, unweighted, one_row=min_only)
     if ours is None or ours.has_negative:
         return scipys.dijkstra(  # type: ignore[call-overload]
             csgraph, directed, indices, return_predecessors, unweighted, limit, min_only
@@ -116,7 +116,7 @@ def bellman_ford(
     indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths in a graph that may have negative weights, as scipy.sparse.csgraph.bellman_ford.
 
     Parameters
@@ -154,7 +154,7 @@ def johnson(
     indices: ArrayLike | None = None,
     return_predecessors: bool = False,
     unweighted: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths in a sparse graph that may have negative weights, as scipy.sparse.csgraph.johnson.
 
     Parameters
@@ -194,7 +194,7 @@ def floyd_warshall(
     return_predecessors: bool = False,
     unweighted: bool = False,
     overwrite: bool = False,
-) -> Found:
+) -> Arrays:
     """Find shortest paths between all pairs, as scipy.sparse.csgraph.floyd_warshall.
 
     Parameters
@@ -238,7 +238,7 @@ def shortest_path(
     unweighted: bool = False,
     overwrite: bool = False,
     indices: ArrayLike | None = None,
-) -> Found:
+) -> Arrays:
     """Find shortest paths, as scipy.sparse.csgraph.shortest_path.
 
     Parameters
@@ -280,7 +280,7 @@ def shortest_path(
         method = "FW"  # as SciPy chooses, whose Floyd-Warshall does not add up duplicates
     known = not sparse.issparse(csgraph) or csgraph.format in ("csr", "csc", "lil")  # formats of SciPy's Floyd-Warshall
     if method in ("auto", "D", "BF", "J") or (method == "FW" and indices is None and known):
-        ours = _Question.of(csgraph, directed, indices, unweighted, add=method != "FW")
+        ours = _SupportedCall.of(csgraph, directed, indices, unweighted, add=method != "FW")
     if ours is not None and not (method == "D" and ours.has_negative):
         try:
             found = ours.rows(return_predecessors)
@@ -297,7 +297,7 @@ def shortest_path(
     )
 
 
-class _Question:
+class _SupportedCall:
     """A search that the kernels support.
 
     sources: int64, (k,). shape: the shape of the results without the last dimension. has_negative: whether a weight in
@@ -317,7 +317,7 @@ class _Question:
         *,
         one_row: bool = False,
         add: bool = True,
-    ) -> _Question | None:
+    ) -> _SupportedCall | None:
         """Return the search; None if SciPy must search.
 
         one_row: whether one search starts from all sources together. add: see `_as_csr`.
@@ -333,23 +333,23 @@ class _Question:
             return None
         n, entries = (own.graph.vertices, own.entries) if own else (array.shape[0], array.nnz)
         sources = np.arange(n) if indices is None else _vertices(indices, n)
-        if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.SMALL:
+        if sources is None or (1 if one_row else sources.size) * (n + entries) < choice.LEAST_WORK_FOR_CARD:
             return None
         if own is None:
-            read = _read(array, unweighted)
+            read = _rows_and_sign(array, unweighted)
             if read is None:
                 return None
             own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=bool(directed)), options)
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
-    def rows(self, predecessors: bool, limit: float = np.inf) -> Found:
+    def rows(self, predecessors: bool, limit: float = np.inf) -> Arrays:
         """Return the distances from each source, and the predecessors if `predecessors` is true."""
         if not predecessors:
             return self.solver.distances(self.sources, limit=limit).distances.reshape(*self.shape, -1)
         found = self.solver.paths_from(self.sources, limit=limit)
         return found.distances.reshape(*self.shape, -1), found.predecessors.reshape(*self.shape, -1)
 
-    def nearest(self, predecessors: bool, limit: float) -> Found:
+    def nearest(self, predecessors: bool, limit: float) -> Arrays:
         """Return the distances from the nearest source, (n,).
 
         If `predecessors` is true, also return the predecessors and the nearest sources.
@@ -361,7 +361,7 @@ class _Question:
 
 
 class _OfArray(Solver):
-    """The solver of an array. entries: the number of the array's entries. has_negative: see `_Question`."""
+    """The solver of an array. entries: the number of the array's entries. has_negative: see `_SupportedCall`."""
 
     def __init__(self, entries: int, rows: sparse.csr_array, has_negative: bool, *, directed: bool) -> None:
         super().__init__(rows, directed=directed)
@@ -399,7 +399,7 @@ def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
     return array.astype(np.float64, copy=False) if add else array
 
 
-def _read(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
+def _rows_and_sign(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:
     """Return the arcs in the form of `inputs.as_rows`, and whether a weight is negative.
 
     Return None if SciPy's methods treat a weight differently from each other.
@@ -431,7 +431,7 @@ def _vertices(indices: ArrayLike, n: int) -> np.ndarray | None:
     return array.astype(np.int64) % n
 
 
-def _overwritten(csgraph: Any, found: Found) -> Found:
+def _overwritten(csgraph: Any, found: Arrays) -> Arrays:
     """Return the result. If the given array is of float64 and C-contiguous, store the distances in it."""
     distances, *rest = found if isinstance(found, tuple) else (found,)
     if isinstance(csgraph, np.ndarray) and csgraph.dtype == np.float64 and csgraph.flags.c_contiguous:

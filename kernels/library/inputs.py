@@ -14,13 +14,13 @@ from kernels import io
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import MAX_WEIGHT, Graph, as_array, by_tail, require_size, starts
-from kernels.later import Later
+from kernels.lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
     from scipy.sparse import csgraph
 else:
-    sparse, csgraph = Later("scipy.sparse"), Later("scipy.sparse.csgraph")
+    sparse, csgraph = LazyModule("scipy.sparse"), LazyModule("scipy.sparse.csgraph")
 
 
 def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "source") -> np.ndarray:

@@ -75,13 +75,13 @@ from kernels.library import centrality, csgraph, solver
 from kernels.library.networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
-SMALL = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
+LEAST_NODES = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
 PIECE = 2**24  # maximum number of distances that are computed at once
 
 Node = Hashable
 Cutoff = int | float | None
 Weight = str | Callable | None
-Paths = dict[Node, list[Node]]
+NodePaths = dict[Node, list[Node]]
 Lengths = dict[Node, float]
 Function = TypeVar("Function", bound=Callable)
 
@@ -102,7 +102,7 @@ class Converted:
         np.cumsum([len(heads) for heads in adjacency.values()], out=self.indptr[1:])
         heads = (self.index[head] for heads in adjacency.values() for head in heads)
         self.indices = np.fromiter(heads, np.int32, self.indptr[-1])
-        self.known: dict[str | None, Arcs] = {}  # key: the weight's name
+        self.known: dict[str | None, WeightedArcs] = {}  # key: the weight's name
 
     def __contains__(self, node: Any) -> bool:
         try:
@@ -122,7 +122,7 @@ class Converted:
             return self
         return Converted(self.predecessors, self.adjacency, self.multigraph)
 
-    def arcs(self, weight: Weight) -> Arcs:
+    def arcs(self, weight: Weight) -> WeightedArcs:
         """Return the arcs with their weights. An arc of several parallel edges has the least of their weights.
 
         Raises NotImplementedError if a weight is not a finite number, or if float64 may be unable to hold a weight or
@@ -134,14 +134,14 @@ class Converted:
             if weight is None:
                 n = len(self.nodes)
                 ones = csr_array((np.ones(len(self.indices)), self.indices, self.indptr), shape=(n, n))
-                self.known[None] = Arcs(ones, whole=True, hidden=False)
+                self.known[None] = WeightedArcs(ones, whole=True, hidden=False)
             elif self.multigraph:
                 self.known[weight] = self._arcs(lambda _u, _v, edges: _least(weight, edges))
             else:
                 self.known[weight] = self._arcs(lambda _u, _v, edge: edge.get(weight, 1))
         return self.known[weight]
 
-    def _arcs(self, weight: Callable) -> Arcs:
+    def _arcs(self, weight: Callable) -> WeightedArcs:
         n = len(self.nodes)
         try:
             values = [weight(u, v, edge) for u, heads in self.adjacency.items() for v, edge in heads.items()]
@@ -166,7 +166,7 @@ class Converted:
         whole = not any(issubclass(kind, float) for kind in types)
         if not all(issubclass(kind, float) for kind in types) and n * np.abs(data).max(initial=0) > EXACT:
             raise NotImplementedError("a sum of whole weights may be more than 2^53")
-        return Arcs(csr_array((data, heads, indptr), shape=(n, n)), whole, hidden)
+        return WeightedArcs(csr_array((data, heads, indptr), shape=(n, n)), whole, hidden)
 
 
 def _least(weight: str, edges: Mapping) -> Any:
@@ -176,7 +176,7 @@ def _least(weight: str, edges: Mapping) -> Any:
 
 
 @dataclass(frozen=True)
-class Arcs:
+class WeightedArcs:
     """The weighted arcs of a graph."""
 
     array: csr_array  # float64, (n, n)
@@ -219,7 +219,7 @@ class Tree:
         values = (found.astype(np.int64) if self.whole else found).tolist()
         return dict(zip([self.graph.nodes[v] for v in self.reached], values, strict=True))
 
-    def paths(self) -> Paths:
+    def paths(self) -> NodePaths:
         """Return a shortest path to each node within the cutoff, from the source on."""
         assert self.predecessors is not None
         nodes, last = self.graph.nodes, self.predecessors.tolist()
@@ -244,7 +244,7 @@ class Tree:
             path.append(self.graph.nodes[v])
         return int(length) if self.whole else length, path[::-1]
 
-    def all_predecessors(self, arcs: Arcs) -> dict[Node, list[Node]]:
+    def all_predecessors(self, arcs: WeightedArcs) -> dict[Node, list[Node]]:
         """Return, for each node, its predecessors on all shortest paths, those nearest to the source first."""
         nodes, dist = self.graph.nodes, np.full(len(self.distances), np.inf)
         dist[self.reached] = self.distances[self.reached]
@@ -303,7 +303,7 @@ def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Return True, or the reason why NetworkX's own function is as fast."""
     graph = args[0] if args else kwargs["G"]
-    return len(graph) >= SMALL or f"the graph has fewer than {SMALL} nodes"
+    return len(graph) >= LEAST_NODES or f"the graph has fewer than {LEAST_NODES} nodes"
 
 
 # Searches.
@@ -311,7 +311,7 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
 
 def _dijkstra(
     graph: Converted, sources: Iterable[Node], cutoff: Cutoff, weight: Weight, *, trees: bool
-) -> tuple[Tree, Arcs]:
+) -> tuple[Tree, WeightedArcs]:
     """Search from all sources together: a path starts from the nearest one."""
     arcs, most = _nonnegative(graph, weight), _number(cutoff)
     numbers = sorted({graph.index[source] for source in sources})
@@ -330,7 +330,7 @@ def _dijkstra(
     return Tree(graph, arcs.whole, numbers, distances, predecessors, most), arcs
 
 
-def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool) -> tuple[Tree, Arcs]:
+def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool) -> tuple[Tree, WeightedArcs]:
     arcs = _with_all_arcs(graph, weight)
     number = graph.index[source]
     found = _without_negative_cycle(csgraph.bellman_ford, arcs.array, indices=number, return_predecessors=trees)
@@ -339,7 +339,7 @@ def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool
 
 
 def _trees(
-    graph: Converted, arcs: Arcs, search: Callable, *, trees: bool, cutoff: float = math.inf
+    graph: Converted, arcs: WeightedArcs, search: Callable, *, trees: bool, cutoff: float = math.inf
 ) -> Iterator[tuple[Node, Tree]]:
     """Yield each node with the tree of a search from this node."""
     rows = max(1, PIECE // len(graph.nodes))
@@ -364,14 +364,14 @@ def _all_pairs_bellman_ford(graph: Converted, weight: Weight, *, trees: bool) ->
     return _trees(graph, _with_all_arcs(graph, weight), search, trees=trees)
 
 
-def _nonnegative(graph: Converted, weight: Weight) -> Arcs:
+def _nonnegative(graph: Converted, weight: Weight) -> WeightedArcs:
     arcs = graph.arcs(weight)
     if arcs.array.data.min(initial=0) < 0:
         raise NotImplementedError("a weight is negative")
     return arcs
 
 
-def _with_all_arcs(graph: Converted, weight: Weight) -> Arcs:
+def _with_all_arcs(graph: Converted, weight: Weight) -> WeightedArcs:
     arcs = graph.arcs(weight)
     if arcs.hidden:
         raise NotImplementedError("a weight is None")
@@ -398,7 +398,7 @@ def _hops(cutoff: Cutoff) -> Cutoff:
     return math.ceil(cutoff) if cutoff is not None and math.isfinite(cutoff) else cutoff
 
 
-def _check(graph: Converted, node: Any, message: str) -> None:
+def _check_node(graph: Converted, node: Any, message: str) -> None:
     if node not in graph:
         raise nx.NodeNotFound(message)
 
@@ -415,7 +415,7 @@ def dijkstra_path(G: Converted, source: Node, target: Node, weight: Weight = "we
 @networkx_algorithm()
 def dijkstra_path_length(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> float:
     """Return the length of a shortest path from source to target."""
-    _check(G, source, f"Node {source} not found in graph")
+    _check_node(G, source, f"Node {source} not found in graph")
     if source == target:
         return 0
     lengths = _dijkstra(G, [source], None, weight, trees=False)[0].lengths()
@@ -433,7 +433,9 @@ def single_source_dijkstra(
 
 
 @networkx_algorithm()
-def single_source_dijkstra_path(G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight") -> Paths:
+def single_source_dijkstra_path(
+    G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
+) -> NodePaths:
     """Return shortest paths from the source, by target."""
     return multi_source_dijkstra_path(G, {source}, cutoff=cutoff, weight=weight)
 
@@ -469,7 +471,7 @@ def multi_source_dijkstra(
 @networkx_algorithm()
 def multi_source_dijkstra_path(
     G: Converted, sources: Collection[Node], cutoff: Cutoff = None, weight: Weight = "weight"
-) -> Paths:
+) -> NodePaths:
     """Return shortest paths from the nearest source, by target."""
     _check_sources(G, sources)
     return _dijkstra(G, sources, cutoff, weight, trees=True)[0].paths()
@@ -488,7 +490,7 @@ def _check_sources(graph: Converted, sources: Collection[Node]) -> None:
     if not sources:
         raise ValueError("sources must not be empty")
     for source in sources:
-        _check(graph, source, f"Node {source} not found in graph")
+        _check_node(graph, source, f"Node {source} not found in graph")
 
 
 @networkx_algorithm()
@@ -496,7 +498,7 @@ def dijkstra_predecessor_and_distance(
     G: Converted, source: Node, cutoff: Cutoff = None, weight: Weight = "weight"
 ) -> tuple[dict, Lengths]:
     """Return the predecessors on all shortest paths from the source, and the lengths, by target."""
-    _check(G, source, f"Node {source} is not found in the graph")
+    _check_node(G, source, f"Node {source} is not found in the graph")
     tree, arcs = _dijkstra(G, [source], cutoff, weight, trees=False)
     return tree.all_predecessors(arcs), tree.lengths()
 
@@ -504,7 +506,7 @@ def dijkstra_predecessor_and_distance(
 @networkx_algorithm()
 def all_pairs_dijkstra(
     G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
-) -> Iterator[tuple[Node, tuple[Lengths, Paths]]]:
+) -> Iterator[tuple[Node, tuple[Lengths, NodePaths]]]:
     """Yield each source with its lengths and shortest paths, by target."""
     trees = _all_pairs_dijkstra(G, cutoff, weight, trees=True)
     return ((node, (tree.lengths(), tree.paths())) for node, tree in trees)
@@ -513,7 +515,7 @@ def all_pairs_dijkstra(
 @networkx_algorithm()
 def all_pairs_dijkstra_path(
     G: Converted, cutoff: Cutoff = None, weight: Weight = "weight"
-) -> Iterator[tuple[Node, Paths]]:
+) -> Iterator[tuple[Node, NodePaths]]:
     """Yield each source with its shortest paths, by target."""
     return ((node, tree.paths()) for node, tree in _all_pairs_dijkstra(G, cutoff, weight, trees=True))
 
@@ -539,7 +541,7 @@ def bellman_ford_path(G: Converted, source: Node, target: Node, weight: Weight =
 def bellman_ford_path_length(G: Converted, source: Node, target: Node, weight: Weight = "weight") -> float:
     """Return the length of a shortest path from source to target; weights may be negative."""
     if source == target:
-        _check(G, source, f"Node {source} not found in graph")
+        _check_node(G, source, f"Node {source} not found in graph")
         return 0
     lengths = single_source_bellman_ford_path_length(G, source, weight)
     if target not in lengths:
@@ -553,9 +555,9 @@ def single_source_bellman_ford(
 ) -> tuple:
     """Return lengths and shortest paths from the source, to all nodes or to the target."""
     if source == target:
-        _check(G, source, f"Node {source} is not found in the graph")
+        _check_node(G, source, f"Node {source} is not found in the graph")
         return 0, [source]
-    _check(G, source, f"Source {source} not in G")
+    _check_node(G, source, f"Source {source} not in G")
     tree, _ = _bellman_ford(G, source, weight, trees=True)
     if target is None:
         return tree.lengths(), tree.paths()
@@ -565,7 +567,7 @@ def single_source_bellman_ford(
 
 
 @networkx_algorithm()
-def single_source_bellman_ford_path(G: Converted, source: Node, weight: Weight = "weight") -> Paths:
+def single_source_bellman_ford_path(G: Converted, source: Node, weight: Weight = "weight") -> NodePaths:
     """Return shortest paths from the source, by target."""
     return single_source_bellman_ford(G, source, weight=weight)[1]
 
@@ -573,7 +575,7 @@ def single_source_bellman_ford_path(G: Converted, source: Node, weight: Weight =
 @networkx_algorithm()
 def single_source_bellman_ford_path_length(G: Converted, source: Node, weight: Weight = "weight") -> Lengths:
     """Return the lengths of shortest paths from the source, by target."""
-    _check(G, source, f"Source {source} not in G")
+    _check_node(G, source, f"Source {source} not in G")
     return _bellman_ford(G, source, weight, trees=False)[0].lengths()
 
 
@@ -582,7 +584,7 @@ def bellman_ford_predecessor_and_distance(
     G: Converted, source: Node, target: Node | None = None, weight: Weight = "weight", heuristic: bool = False
 ) -> tuple[dict, Lengths]:
     """Return the predecessors on all shortest paths from the source, and the lengths, by target."""
-    _check(G, source, f"Node {source} is not found in the graph")
+    _check_node(G, source, f"Node {source} is not found in the graph")
     if _with_all_arcs(G, weight).has_negative_loop:  # even if the source does not reach the loop
         raise nx.NetworkXUnbounded("Negative cycle detected.")
     if len(G.nodes) == 1:
@@ -592,7 +594,7 @@ def bellman_ford_predecessor_and_distance(
 
 
 @networkx_algorithm()
-def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Node, Paths]]:
+def all_pairs_bellman_ford_path(G: Converted, weight: Weight = "weight") -> Iterator[tuple[Node, NodePaths]]:
     """Yield each source with its shortest paths, by target."""
     return ((node, tree.paths()) for node, tree in _all_pairs_bellman_ford(G, weight, trees=True))
 
@@ -604,7 +606,7 @@ def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") 
 
 
 @networkx_algorithm()
-def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, Paths]:
+def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, NodePaths]:
     """Return shortest paths by source and target."""
     search = partial(_without_negative_cycle, csgraph.johnson)
     return {node: tree.paths() for node, tree in _trees(G, _with_all_arcs(G, weight), search, trees=True)}
@@ -656,13 +658,13 @@ def floyd_warshall_numpy(
     return found[np.ix_(order, order)]
 
 
-def _named_arcs(graph: Converted, weight: Weight) -> Arcs:
+def _named_arcs(graph: Converted, weight: Weight) -> WeightedArcs:
     if callable(weight):
         raise NotImplementedError("the weight is a function, which versions of NetworkX treat differently")
     return _with_all_arcs(graph, weight)
 
 
-def _floyd_warshall(arcs: Arcs, **options: Any) -> Any:
+def _floyd_warshall(arcs: WeightedArcs, **options: Any) -> Any:
     try:
         if arcs.has_negative_loop:  # ignored by SciPy
             raise csgraph.NegativeCycleError
@@ -675,35 +677,35 @@ def _floyd_warshall(arcs: Arcs, **options: Any) -> Any:
 
 
 @networkx_algorithm()
-def single_source_shortest_path(G: Converted, source: Node, cutoff: Cutoff = None) -> Paths:
+def single_source_shortest_path(G: Converted, source: Node, cutoff: Cutoff = None) -> NodePaths:
     """Return paths with the fewest edges from the source, by target."""
-    _check(G, source, f"Source {source} not in G")
+    _check_node(G, source, f"Source {source} not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=True)[0].paths()
 
 
 @networkx_algorithm()
 def single_source_shortest_path_length(G: Converted, source: Node, cutoff: Cutoff = None) -> Lengths:
     """Return the least number of edges from the source, by target."""
-    _check(G, source, f"Source {source} is not in G")
+    _check_node(G, source, f"Source {source} is not in G")
     return _dijkstra(G, [source], _hops(cutoff), None, trees=False)[0].lengths()
 
 
 @networkx_algorithm()
-def single_target_shortest_path(G: Converted, target: Node, cutoff: Cutoff = None) -> Paths:
+def single_target_shortest_path(G: Converted, target: Node, cutoff: Cutoff = None) -> NodePaths:
     """Return paths with the fewest edges to the target, by source."""
-    _check(G, target, f"Target {target} not in G")
+    _check_node(G, target, f"Target {target} not in G")
     return _reversed(single_source_shortest_path(G.reversed, target, cutoff))
 
 
 @networkx_algorithm()
 def single_target_shortest_path_length(G: Converted, target: Node, cutoff: Cutoff = None) -> Lengths:
     """Return the least number of edges to the target, by source."""
-    _check(G, target, f"Target {target} is not in G")
+    _check_node(G, target, f"Target {target} is not in G")
     return single_source_shortest_path_length(G.reversed, target, cutoff)
 
 
 @networkx_algorithm()
-def all_pairs_shortest_path(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, Paths]]:
+def all_pairs_shortest_path(G: Converted, cutoff: Cutoff = None) -> Iterator[tuple[Node, NodePaths]]:
     """Yield each source with the paths that have the fewest edges, by target."""
     return all_pairs_dijkstra_path(G, _hops(cutoff), None)
 
@@ -729,7 +731,7 @@ def shortest_path(
     target: Node | None = None,
     weight: Weight = None,
     method: str = "dijkstra",
-) -> Paths | Iterator[tuple[Node, Paths]]:
+) -> NodePaths | Iterator[tuple[Node, NodePaths]]:
     """Return shortest paths from the source to all nodes, from all nodes to the target, or between all pairs."""
     one: Callable
     every: Callable
@@ -770,7 +772,7 @@ def shortest_path_length(
     return every(G) if source is None else one(G, source)
 
 
-def _reversed(paths: Paths) -> Paths:
+def _reversed(paths: NodePaths) -> NodePaths:
     return {node: path[::-1] for node, path in paths.items()}
 
 
@@ -796,7 +798,7 @@ def closeness_centrality(
 ) -> Any:
     """Return the closeness of each node, or of node u. It depends on the distances to the node."""
     if u is not None:
-        _check(G, u, f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
+        _check_node(G, u, f"Source {u} is not in G" if distance is None else f"Node {u} not found in graph")
     array, vertices = _nonnegative(G, distance).array, None if u is None else [G.index[u]]
     found = centrality.closeness_centrality(array, vertices, wf_improved=bool(wf_improved)).tolist()
     return dict(zip(G.nodes, found, strict=True)) if u is None else found[0]
@@ -893,7 +895,7 @@ def _is_connected(graph: Converted) -> bool:
     return scipys.connected_components(graph.arcs(None).array, connection="strong", return_labels=False) == 1
 
 
-def _measured(graph: Converted, weight: Weight) -> Arcs:
+def _measured(graph: Converted, weight: Weight) -> WeightedArcs:
     """Return the arcs; raise NotImplementedError if a weight is negative or None."""
     _nonnegative(graph, weight)
     return _with_all_arcs(graph, weight)

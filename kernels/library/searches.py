@@ -19,7 +19,7 @@ from kernels.errors import InputError
 from kernels.fast import near_far, probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import INF, Graph
-from kernels.later import Later
+from kernels.lazy import LazyModule
 from kernels.library import choice
 from kernels.library.answers import NO_PREDECESSOR, Eccentricities, Paths
 from kernels.library.choice import (
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from kernels.gpu import copies
     from kernels.run import Result, Run
 else:
-    sparse, floats = Later("scipy.sparse"), Later("kernels.fast.floats")
-    hierarchy = Later("kernels.fast.hierarchy.all_pairs")
-    to_targets, within = Later("kernels.fast.hierarchy.targets"), Later("kernels.fast.hierarchy.within")
-    copies = Later("kernels.gpu.copies")
-csgraph, results = Later("scipy.sparse.csgraph"), Later("kernels.fast.results")
+    sparse, floats = LazyModule("scipy.sparse"), LazyModule("kernels.fast.floats")
+    hierarchy = LazyModule("kernels.fast.hierarchy.all_pairs")
+    to_targets, within = LazyModule("kernels.fast.hierarchy.targets"), LazyModule("kernels.fast.hierarchy.within")
+    copies = LazyModule("kernels.gpu.copies")
+csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
 NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
@@ -312,16 +312,16 @@ class InHierarchy(Search):
 
     def __init__(self, on: SearchedGraph) -> None:
         super().__init__(on)
-        self.laid_out: dict[bool, hierarchy.AllPairsSearch] = {}  # key: whether the card reduces distances
+        self.laid_out: dict[bool, hierarchy.ManySourceSearch] = {}  # key: whether the card reduces distances
 
-    def _searches(self, *, reduces: bool) -> hierarchy.AllPairsSearch:
+    def _searches(self, *, reduces: bool) -> hierarchy.ManySourceSearch:
         """Return the searches in a hierarchy, laid out once."""
         if reduces not in self.laid_out:
-            self.laid_out[reduces] = hierarchy.AllPairsSearch(self.graph, reduces=reduces, run=new_run())
+            self.laid_out[reduces] = hierarchy.ManySourceSearch(self.graph, reduces=reduces, run=new_run())
         return self.laid_out[reduces]
 
     @contextmanager
-    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.AllPairsSearch]:
+    def _hierarchy(self, *, reduces: bool) -> Iterator[hierarchy.ManySourceSearch]:
         """Yield the object that searches in a hierarchy.
 
         At the end of the `with` statement, free its results, which take most of the memory.
@@ -343,7 +343,7 @@ class InHierarchy(Search):
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
         with self._hierarchy(reduces=False) as searches:
             on_card: Any
-            for piece, on_card in hierarchy.matrix(searches, sources):
+            for piece, on_card in hierarchy.matrix_pieces(searches, sources):
                 for start in range(0, len(piece), most):
                     some = piece[start : start + most]
                     found = np.empty(len(some) * n, np.int32)
@@ -373,10 +373,10 @@ class InHierarchy(Search):
         return out
 
     def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Yield each source with the vertices that within.select selects and their distances; raise NotInIntegers."""
+        """Yield each source, its vertices as in within.vertices_within, and their distances; raise NotInIntegers."""
         doubtful = []  # sources that may reach a vertex whose distance is too long
         with self._hierarchy(reduces=False) as searches:
-            for piece, counts, vertices, distances in within.select(searches, sources, **wanted):
+            for piece, counts, vertices, distances in within.vertices_within(searches, sources, **wanted):
                 doubtful.append(piece[counts < wanted.get("nearest", INF)])
                 ends = np.cumsum(counts)
                 for source, start, end in zip(piece.tolist(), (ends - counts).tolist(), ends.tolist(), strict=True):
@@ -553,7 +553,7 @@ class Float64:
     @cached_property
     def graph(self) -> FloatGraph:
         """The graph with all weights made 0 or more by the potentials."""
-        return floats.reduced(self.given, self.potential) if self.negative else self.given
+        return floats.reweighted(self.given, self.potential) if self.negative else self.given
 
     @cached_property
     def searches(self) -> floats.Float64Search:
@@ -661,7 +661,7 @@ class FloatSearch:
         if Card.visible() is None:
             found = "stops at a limit" if limit < np.inf else "takes weights in float64"
             self.reason = f"{choice.why_no_gpu()}, and of the CPU libraries SciPy {found}"
-        elif len(sources) * size < choice.SMALL:
+        elif len(sources) * size < choice.LEAST_WORK_FOR_CARD:
             self.reason = f"a GPU takes longer to start than {len(sources):,} searches of so few vertices and arcs"
         elif limit < np.inf:
             self.variant, self.reason = FLOAT64, "a limit is given, so no bounds are searched first"

@@ -33,7 +33,7 @@ from kernels.errors import InputError, whole
 from kernels.fast.float_graph import FloatGraph
 from kernels.gpu import driver
 from kernels.graph import Graph, check_flag, starts
-from kernels.later import Later
+from kernels.lazy import LazyModule
 from kernels.library import choice
 from kernels.library.answers import (
     FLOAT_BYTES,
@@ -53,8 +53,8 @@ if TYPE_CHECKING:
 
     GraphLike = Graph | FloatGraph | str | bytes | os.PathLike | np.ndarray | sparse.sparray | sparse.spmatrix
 else:
-    sparse = Later("scipy.sparse")
-card = Later("kernels.gpu.card")
+    sparse = LazyModule("scipy.sparse")
+card = LazyModule("kernels.gpu.card")
 PIECE_BYTES = 2**28  # maximum bytes of a piece of distances
 ON_CARD = "results are left on the card"
 Answer = TypeVar("Answer")

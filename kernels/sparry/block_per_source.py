@@ -41,7 +41,7 @@ def find_predecessors(n, first, rows, indptr, indices, weights, dist, predecesso
         r = np.uint32(r + cuda.gridDim.x)
 
 
-def drive(
+def drive_blocks(
     graph: Graph, result: Result, run: Run, kernel: Callable, arrays: tuple, work: tuple, *, sources=None, extra=()
 ) -> None:
     """Fill the rows of `result`, one per source (all vertices by default).

@@ -166,4 +166,4 @@ def block_apsp(graph: Graph, result: Result, run: Run) -> None:
     delta = run.delta or default_delta(graph)
     arrays = graph.indptr, graph.indices, graph.weights
     work = np.int32, np.uint8
-    block_per_source.drive(graph, result, run, search_by_buckets, arrays, work, extra=(np.int32(delta),))
+    block_per_source.drive_blocks(graph, result, run, search_by_buckets, arrays, work, extra=(np.int32(delta),))

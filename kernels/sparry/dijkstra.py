@@ -78,4 +78,4 @@ def search_from_block(in_shared: bool):
 def block_apsp(graph: Graph, result: Result, run: Run) -> None:
     """Search with one block per source and fill `result`, of shape (n, n)."""
     arrays = graph.indptr, graph.indices, graph.weights
-    block_per_source.drive(graph, result, run, search_from_block, arrays, (np.int32, np.uint8))
+    block_per_source.drive_blocks(graph, result, run, search_from_block, arrays, (np.int32, np.uint8))

@@ -80,7 +80,7 @@ def _drive(graph: Graph, result: Result, run: Run, sources: range | None = None)
     arcs = np.stack([graph.tails, graph.indices, graph.weights])
     if not graph.directed:
         arcs = arcs[:, graph.tails <= graph.indices]
-    block_per_source.drive(
+    block_per_source.drive_blocks(
         graph,
         result,
         run,

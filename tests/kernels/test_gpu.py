@@ -106,7 +106,7 @@ def solve(variant, on, **settings):
 @lru_cache(maxsize=4)
 def is_fit(on: Graph) -> bool:
     try:
-        elimination.prepare(on)
+        elimination.prepare_hierarchy(on)
     except InputError:
         return False
     return True
@@ -566,7 +566,7 @@ def town(n: int) -> Graph:
 @pytest.fixture
 def few(monkeypatch):
     """A hierarchy pays for one source."""
-    monkeypatch.setattr(choice, "SMALL", 0)
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1, 1, 1)))
 
 

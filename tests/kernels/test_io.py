@@ -22,7 +22,7 @@ from kernels.errors import InputError
 from kernels.graph import MAX_WEIGHT, Graph, forget, kept
 from kernels.library import inputs
 
-COUNTS = functools.partial(io.Counts, graph="nyc has", source="config says", advice="state them")
+COUNTS = functools.partial(io.GraphCounts, graph="nyc has", source="config says", advice="state them")
 
 DIMACS = """\
 c a comment

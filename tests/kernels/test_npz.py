@@ -15,7 +15,7 @@ from kernels.graph import Graph
 from tests.support import graphs
 
 ON = graphs.grid(12)
-PREPARED = elimination.prepare(ON)
+PREPARED = elimination.prepare_hierarchy(ON)
 ADVICE = {"graph": "name a packed graph, or make this one again", "hierarchy": "delete it and run again"}
 
 

@@ -54,7 +54,7 @@ def arcs(dataset: str, entry: dict, raw: Path | None) -> io.Arcs:
     return vertices, tails, heads, weights
 
 
-def of_family(expected: io.Counts, entry: dict) -> list[np.ndarray]:
+def of_family(expected: io.GraphCounts, entry: dict) -> list[np.ndarray]:
     """Generate tails, heads and weights of a graph of a family, int32. An edge's two arcs have the same weight."""
     vertices, how = entry["vertices"], entry["generate"]
     directed = how["kind"] in generate.DIRECTED

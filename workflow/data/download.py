@@ -134,16 +134,16 @@ def reading(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: cannot be read: {error.strerror}: check its permissions and its disk") from None
 
 
-def counts(dataset: str, entry: dict) -> io.Counts | None:
+def counts(dataset: str, entry: dict) -> io.GraphCounts | None:
     """Return the counts of vertices and arcs in a dataset's entry; None if it has no arcs."""
     if "arcs" not in entry:
         return None
     keys = f"datasets.{dataset}.vertices and datasets.{dataset}.arcs"
     advice = f"if you want another file, give its counts as {keys} in a file for --configfile"
-    return io.Counts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
+    return io.GraphCounts(entry["vertices"], entry["arcs"], f"{dataset} has", "config says", advice)
 
 
-def check_content(path: Path, expected: io.Counts | None = None) -> None:
+def check_content(path: Path, expected: io.GraphCounts | None = None) -> None:
     """Raise InputError if a file is damaged, empty, a page, binary, or has more text than the expected counts allow.
 
     The message does not name the file.
@@ -220,7 +220,7 @@ def verify_raw(path: Path, dataset: str, entry: dict) -> None:
 class Part:
     """An unfinished download: FILE.part, and FILE.part.json with its source."""
 
-    def __init__(self, target: Path, expected: io.Counts | None = None):
+    def __init__(self, target: Path, expected: io.GraphCounts | None = None):
         self.expected = expected
         self.received = 0  # bytes, by this process
         self.path = target.with_name(f"{target.name}.part")

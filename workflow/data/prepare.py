@@ -19,8 +19,8 @@ def prepare(path: Path, out: Path) -> None:
     graph = Graph.load(path)
     # Compile, outside the times below: no vertex of a complete graph has few neighbours, so METIS orders it.
     n = elimination.FEW + 2
-    elimination.prepare(Graph.from_arcs(n, *np.triu_indices(n, 1), np.ones(n * (n - 1) // 2, np.int32)))
-    hierarchy = elimination.prepare(graph)
+    elimination.prepare_hierarchy(Graph.from_arcs(n, *np.triu_indices(n, 1), np.ones(n * (n - 1) // 2, np.int32)))
+    hierarchy = elimination.prepare_hierarchy(graph)
     with atomic(out) as file:
         hierarchy.write(file, elimination.topology(graph))
     counts = hierarchy.counts

@@ -54,14 +54,14 @@ def measure_part(graph: Path, part: Part, out: Path, setting: Setting) -> None:
 
 def search(graph: Graph, part: Part, setting: Setting) -> pd.DataFrame:
     """Return the checked rows of a part, with its record as attributes."""
-    hierarchy = elimination.of(graph)
+    hierarchy = elimination.hierarchy_of(graph)
     sources = np.array_split(hierarchy.vertices, part.shards)[part.shard - 1]  # near each other: their ways are shared
     drawn = np.random.default_rng(SEED).choice(graph.vertices, min(graph.vertices, part.sample), replace=False)
     checked = sources[np.isin(sources, drawn)]
     found, times = reduced(graph, sources, part.block)
     rows = pd.DataFrame({name: getattr(found, name) for name in store.COLUMNS[1:]}, index=found.sources)
     rows = rows.reindex(range(graph.vertices), fill_value=0).assign(**{TO_VERTEX: 0})
-    searches = all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=part.block))
+    searches = all_pairs.ManySourceSearch(graph, reduces=False, run=Run(block=part.block))
     check(searches, rows, checked)
     if not graph.directed and (found.reached == graph.vertices).all():  # else a sum may include an infinite distance
         rows[TO_VERTEX] = all_pairs.sums_over_sources(searches, sources)
@@ -82,7 +82,7 @@ def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Re
     """Return the results of the sources; of the record, the times and the card's states, None in the simulator."""
     started = datetime.now(UTC).isoformat(timespec="seconds")
     before = None if card.SIMULATED else card.card_state()
-    searches = all_pairs.AllPairsSearch(graph, reduces=True, run=Run(block=block))
+    searches = all_pairs.ManySourceSearch(graph, reduces=True, run=Run(block=block))
     all_pairs.reduced(searches, sources[:1])  # loads the kernels
     loaded = searches.search_s
     found = all_pairs.reduced(searches, sources)
@@ -92,7 +92,7 @@ def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Re
     return found, {"started": started, "card": {"before": before, "after": card.card_state()}, **measured}
 
 
-def check(searches: all_pairs.AllPairsSearch, found: pd.DataFrame, sources: np.ndarray) -> None:
+def check(searches: all_pairs.ManySourceSearch, found: pd.DataFrame, sources: np.ndarray) -> None:
     """Compare all distances from the sources, and the sources' rows, with the oracle's."""
     graph = searches.on_card.graph
     for piece in searches.pieces(sources):

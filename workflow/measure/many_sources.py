@@ -74,7 +74,7 @@ def measured(graph: Graph, options: dict, block: int, setting: Setting) -> Itera
     compile_all(block)
     common = common_columns(graph, setting)
     customized = [
-        all_pairs.AllPairsSearch(graph, reduces=False, run=Run(block=block)).customize_s
+        all_pairs.ManySourceSearch(graph, reduces=False, run=Run(block=block)).customize_s
         for _ in range(options["repeats"])
     ]
     sample = Sample(graph, options["rows_checked"])
@@ -85,9 +85,9 @@ def measured(graph: Graph, options: dict, block: int, setting: Setting) -> Itera
 
 def common_columns(graph: Graph, setting: Setting) -> dict:
     """Prepare the hierarchy and its layout, and return the columns that are the same in all rows."""
-    hierarchy = elimination.of(graph)
+    hierarchy = elimination.hierarchy_of(graph)
     started = time.perf_counter()
-    _, cut = fragments.of(graph)
+    _, cut = fragments.hierarchy_and_fragments(graph)
     fragments.records(cut)
     layout_s = time.perf_counter() - started
     counts = hierarchy.counts
@@ -106,13 +106,13 @@ def compile_all(block: int) -> None:
     """Compile what runs on the host, so that no measured time includes it."""
     tiny = Graph.from_arcs(2, np.array([0, 1]), np.array([1, 0]), np.ones(2, np.int32), directed=False)
     for kind in KINDS:
-        all_pairs.AllPairsSearch(tiny, reduces=kind == REDUCED, run=Run(block=block))
+        all_pairs.ManySourceSearch(tiny, reduces=kind == REDUCED, run=Run(block=block))
 
 
 def repeats(kind: str, graph: Graph, sample: Sample, options: dict, block: int) -> Iterator[dict]:
     """Yield the columns that differ between repeats, but for customize_s; a first search is not counted."""
-    searches = all_pairs.AllPairsSearch(graph, reduces=kind == REDUCED, run=Run(block=block))
-    sources = consecutive(elimination.of(graph).vertices, searches.most)
+    searches = all_pairs.ManySourceSearch(graph, reduces=kind == REDUCED, run=Run(block=block))
+    sources = consecutive(elimination.hierarchy_of(graph).vertices, searches.most)
     searches.allocate(len(sources))
     seconds, _ = search(kind, searches, sources)  # loads the kernels
     if kind == REDUCED and seconds / len(sources) * graph.vertices <= options["budget_s"]:
@@ -137,7 +137,7 @@ def consecutive(vertices: np.ndarray, most: int) -> np.ndarray:
 
 
 def search(
-    kind: str, searches: all_pairs.AllPairsSearch, sources: np.ndarray
+    kind: str, searches: all_pairs.ManySourceSearch, sources: np.ndarray
 ) -> tuple[float, all_pairs.Reduced | None]:
     """Return the seconds on the card, and the reductions; of kind rows None, since the rows stay on the card."""
     before = searches.search_s
@@ -149,7 +149,7 @@ def search(
 
 
 def check(
-    searches: all_pairs.AllPairsSearch, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
+    searches: all_pairs.ManySourceSearch, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
 ) -> int:
     """Compare what was found of the sample with the oracle's; return the number of checked sources."""
     positions = sample.of(sources)

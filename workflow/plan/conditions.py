@@ -17,7 +17,7 @@ def why_simulated(config: dict) -> str:
         return "numba's CUDA simulator was requested (NUMBA_ENABLE_CUDASIM)"
     if config["mode"] == "simulator":
         return "mode is simulator"
-    return choice.why_no_gpu() if config["mode"] == "auto" and not choice.gpu_visible() else ""
+    return choice.why_no_gpu() if config["mode"] == "auto" and not choice.gpu_usable() else ""
 
 
 def identity(entry: dict) -> dict:

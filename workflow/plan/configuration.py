@@ -149,7 +149,7 @@ def _check_family(where: str, kind: str, entry: dict) -> None:
     if kind == "geometric" and "weights" in entry:
         raise InputError(f"{where}.weights: the weights of family {kind} are lengths: delete them")
     try:
-        generate.check(kind, entry["vertices"], entry["arcs"] // (2 - directed), **option)
+        generate.check_parameters(kind, entry["vertices"], entry["arcs"] // (2 - directed), **option)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     if others := {name for names in entry.get("tables", {}).values() for name in names} - {"table6"}:

@@ -1,9 +1,9 @@
 """Searches from many sources of a graph in a hierarchy, in pieces that fit in the card's memory.
 
-    search = AllPairsSearch(graph, reduces=True)
+    search = ManySourceSearch(graph, reduces=True)
     found = reduced(search, sources)       # for each source: farthest vertex, sum of distances, vertices reached
-    search = AllPairsSearch(graph, reduces=False)
-    for sources, rows in matrix(search, sources): ...    # the distances, on the card
+    search = ManySourceSearch(graph, reduces=False)
+    for sources, rows in matrix_pieces(search, sources): ...    # the distances, on the card
 
 Each piece reuses the memory of the previous one.
 """
@@ -61,7 +61,7 @@ class Reduced:
     reciprocals: np.ndarray | None = None  # float64: sum of 1 / distance, without distances of 0; None by default
 
 
-class AllPairsSearch:
+class ManySourceSearch:
     """Search from many sources of one graph, whose hierarchy is prepared and then customized on the card.
 
     reduces: see `ManySources`. bytes: maximum size of the distances on the card. Raises InputError if the graph is
@@ -139,7 +139,7 @@ class AllPairsSearch:
             yield piece
 
 
-def reduced(search: AllPairsSearch, sources: np.ndarray, *, reciprocals: bool = False) -> Reduced:
+def reduced(search: ManySourceSearch, sources: np.ndarray, *, reciprocals: bool = False) -> Reduced:
     """Search from the sources and return their results in the order given. Requires reduces=True.
 
     reciprocals: whether to sum the reciprocal distances. The sums' last digits vary from run to run, because the order
@@ -163,7 +163,7 @@ def reduced(search: AllPairsSearch, sources: np.ndarray, *, reciprocals: bool = 
     return Reduced(piece[order], *columns, total.astype(np.int64), *inverse)
 
 
-def matrix(search: AllPairsSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
+def matrix_pieces(search: ManySourceSearch, sources: np.ndarray) -> Iterator[tuple[np.ndarray, object]]:
     """Yield pieces of the sources, in preorder, with their distances on the card: int32, (k * n,), INF if no path.
 
     The next piece overwrites the distances. Requires reduces=False. A piece has at most half of `search.most` sources,
@@ -187,7 +187,7 @@ def add_columns(count, pitch, matrix, totals):
     cuda.atomic.add(totals, row, total)
 
 
-def sums_over_sources(search: AllPairsSearch, sources: np.ndarray) -> np.ndarray:
+def sums_over_sources(search: ManySourceSearch, sources: np.ndarray) -> np.ndarray:
     """Return for each vertex the sum of its distances from the sources: int64, (n,). Requires reduces=False.
 
     If there is no path from a source, INF is added.

@@ -90,7 +90,7 @@ def customize(heights, arcs, tails, start, heads, up, down):
         h += 1
 
 
-class Tree(NamedTuple):
+class TreeOnCard(NamedTuple):
     """The elimination tree on the card: `numbers`, `ends` and `depths` of fragments.Fragments."""
 
     numbers: np.ndarray
@@ -116,13 +116,13 @@ class OnCard:
 
     def __init__(self, graph: Graph, run: Run, room: int = 0):
         self.graph, self.run = graph, run
-        self.hierarchy, self.fragments = cutting.of(graph)
+        self.hierarchy, self.fragments = cutting.hierarchy_and_fragments(graph)
         fragments, order = self.fragments, cutting.triangles(self.fragments)
         arcs = len(fragments.heads)
         run.require(32 * graph.vertices + 32 * arcs + 12 * graph.arcs + 4 * room)
         upload = run.upload_untimed
         self.start, self.heads = upload(fragments.start, fragments.heads)
-        self.tree = Tree(*upload(fragments.numbers, fragments.ends, fragments.depths))
+        self.tree = TreeOnCard(*upload(fragments.numbers, fragments.ends, fragments.depths))
         (self.vertex_rows,) = upload(fragments.vertex_rows)
         self.extents = Extents(*upload(fragments.row_start, fragments.borders, fragments.boundary))
         (self.tops,) = upload(fragments.tops)

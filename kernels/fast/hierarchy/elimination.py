@@ -14,8 +14,8 @@ ALENEX 2021). Tree and arcs are found as in a sparse Cholesky factorization (T. 
 Linear Systems, SIAM 2006, chapter 4).
 
 Vertices are renumbered in preorder: an ancestor comes before its descendants, and the descendants of vertex p are
-p + 1 to ends[p] - 1. A hierarchy is worthwhile if the separators are small. `prepare` counts the arcs before it stores
-them, and refuses a graph whose tree is too high or whose hierarchy has too many arcs.
+p + 1 to ends[p] - 1. A hierarchy is worthwhile if the separators are small. `prepare_hierarchy` counts the arcs before
+it stores them, and refuses a graph whose tree is too high or whose hierarchy has too many arcs.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FORMAT = 1  # version of the file
 
 
 @dataclass(frozen=True)
-class Counts:
+class HierarchyCounts:
     """The numbers that decide whether a graph is fit for a hierarchy."""
 
     height: int  # of the tree
@@ -75,7 +75,7 @@ class Hierarchy:
         return int(self.depths.max(initial=-1)) + 1
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> HierarchyCounts:
         return count(np.diff(self.start), self.height)
 
     def write(self, file: BinaryIO, digest: str) -> None:
@@ -121,10 +121,10 @@ class Hierarchy:
             raise InputError("order_s and tree_s must be seconds")
 
 
-def count(degrees: np.ndarray, height: int) -> Counts:
-    """Return the Counts, given the number of arcs of each vertex and the height."""
+def count(degrees: np.ndarray, height: int) -> HierarchyCounts:
+    """Return the HierarchyCounts, given the number of arcs of each vertex and the height."""
     degrees = degrees.astype(np.int64)
-    return Counts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()))
+    return HierarchyCounts(height, int(degrees.sum()), int((degrees * (degrees - 1) // 2).sum()))
 
 
 def require_numbers(count: int, what: str) -> None:
@@ -133,7 +133,7 @@ def require_numbers(count: int, what: str) -> None:
         raise InputError(f"a contraction hierarchy with {count:,} {what}, at most {MAX_COUNT:,}: take another variant")
 
 
-def refuse_unfit(graph: Graph, counts: Counts) -> None:
+def refuse_unfit(graph: Graph, counts: HierarchyCounts) -> None:
     """Raise InputError, whose message has the counts, if the graph is unfit for the kernels."""
     most, why = MAX_ARCS * (graph.vertices + graph.arcs), ""
     if counts.height > MAX_HEIGHT:
@@ -145,7 +145,7 @@ def refuse_unfit(graph: Graph, counts: Counts) -> None:
     require_numbers(counts.arcs, "arcs")
 
 
-def prepare(graph: Graph) -> Hierarchy:
+def prepare_hierarchy(graph: Graph) -> Hierarchy:
     """Return the hierarchy of a graph. One core takes 1.4 to 2 seconds per million vertices of a road network.
 
     Raises InputError if the graph is unfit.
@@ -158,13 +158,13 @@ def prepare(graph: Graph) -> Hierarchy:
     parents = tree(first, before)
     depths, ends, numbers = preorder(parents)
     height = int(depths.max(initial=-1)) + 1
-    refuse_unfit(graph, Counts(height, 0, 0))  # before counting the arcs, which may be many
-    degrees = arcs_of(first, before, parents)
+    refuse_unfit(graph, HierarchyCounts(height, 0, 0))  # before counting the arcs, which may be many
+    degrees = later_degrees(first, before, parents)
     refuse_unfit(graph, count(degrees, height))
     # From here on, arrays are indexed by preorder number.
     ranks = inverse(numbers)
     start = starts(degrees[ranks])
-    heads = fill(first, before, parents, numbers, start)
+    heads = later_neighbours(first, before, parents, numbers, start)
     number = numbers[rank]  # preorder number of each vertex of the graph
     places = find_arcs(graph.tails, graph.indices, number, start, heads)
     vertices = inverse(number)
@@ -353,7 +353,7 @@ def tree(indptr, indices):
 
 
 @njit(cache=True)
-def arcs_of(indptr, indices, parents):
+def later_degrees(indptr, indices, parents):
     """Return each vertex's number of later neighbours after elimination: int32, (n,). Vertices are numbered by rank.
 
     If u is an earlier neighbour of v, then v is a later neighbour of all vertices on the tree path from u up to v.
@@ -372,8 +372,8 @@ def arcs_of(indptr, indices, parents):
 
 
 @njit(cache=True)
-def fill(indptr, indices, parents, numbers, start):
-    """Return the later neighbours that `arcs_of` counts, for each preorder number, the nearest first: int32."""
+def later_neighbours(indptr, indices, parents, numbers, start):
+    """Return the later neighbours that `later_degrees` counts, for each preorder number, the nearest first: int32."""
     n = len(parents)
     heads, end, seen = np.empty(start[n], np.int32), start.copy(), np.full(n, -1, np.int32)
     for v in range(n):
@@ -475,10 +475,10 @@ def topology(graph: Graph) -> str:
 
 
 @kept
-def of(graph: Graph) -> Hierarchy:
+def hierarchy_of(graph: Graph) -> Hierarchy:
     """Return the graph's hierarchy: read the file beside the packed graph, or prepare it if there is no such file.
 
     Raises InputError if the graph is unfit or the file is invalid.
     """
     path = graph.file and beside(graph.file)
-    return Hierarchy.load(path, graph) if path and path.exists() else prepare(graph)
+    return Hierarchy.load(path, graph) if path and path.exists() else prepare_hierarchy(graph)

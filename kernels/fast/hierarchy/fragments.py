@@ -94,7 +94,7 @@ def cut(hierarchy: Hierarchy, sizes: list[int]) -> Fragments:
     rows = inverse(order)
     fragment = fragment_of[order].astype(np.int32)  # of each row
     start = starts(degrees[order])
-    heads, places = move(order, rows, hierarchy.start, hierarchy.heads, start, hierarchy.places)
+    heads, places = heads_and_places(order, rows, hierarchy.start, hierarchy.heads, start, hierarchy.places)
     borders = starts(degrees[tops])
     top_rows = rows[tops]
     boundary = heads[np.repeat(start[top_rows + 1] - 1 + borders[:-1], np.diff(borders)) - np.arange(borders[-1])]
@@ -165,7 +165,7 @@ def assign(parents, levels, depths):
 
 
 @njit(cache=True)
-def move(order, rows, old_start, old_heads, start, places):
+def heads_and_places(order, rows, old_start, old_heads, start, places):
     """Return `heads` and `places` of Fragments, given `heads` and `places` of Hierarchy."""
     heads, arcs = np.empty_like(old_heads), np.empty_like(old_heads)
     for row, number in enumerate(order):
@@ -401,7 +401,7 @@ def heights(start, heads):
 
 
 @kept
-def of(graph: Graph) -> tuple[Hierarchy, Fragments]:
+def hierarchy_and_fragments(graph: Graph) -> tuple[Hierarchy, Fragments]:
     """Return the hierarchy of a graph and its fragments, which are made once per graph."""
-    hierarchy = elimination.of(graph)
+    hierarchy = elimination.hierarchy_of(graph)
     return hierarchy, cut(hierarchy, sizes_for(graph.vertices))

@@ -44,7 +44,7 @@ SLOT = u32((1 << cutting.SLOT_BITS) - 1)
 BITS, MORE = u32(cutting.SLOT_BITS), u32(1 << cutting.MORE_BIT)
 
 
-class Records(NamedTuple):
+class RecordsOnCard(NamedTuple):
     """The arcs of each row, on the card: `start` and `words` of fragments.Records, with weights."""
 
     start: np.ndarray
@@ -381,7 +381,7 @@ class ManySources:
         check_shared(on_card.graph, 4 * SOURCES_PER_ASCENT * self.height, "a path of its elimination tree")
         filled = cutting.records(fragments)
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
-        self.records = Records(start, words)
+        self.records = RecordsOnCard(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
         filling = run.prepare_async((fill_records, blocks, run.block, (arcs, on_card.down, words)))
         with run.phase("customize"):

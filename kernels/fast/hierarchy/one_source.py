@@ -45,7 +45,7 @@ BOUNDS = {} if SIMULATED else {"launch_bounds": TOP_THREADS}
 LAST_BOUNDS = {} if SIMULATED else {"launch_bounds": (LAST_THREADS, 32)}
 
 
-class Steps(NamedTuple):
+class StepsOnCard(NamedTuple):
     """The steps of all fragments on the card, from fragments.Steps; `entries` is flat."""
 
     fragments: np.ndarray
@@ -326,7 +326,7 @@ class OneSource:
     """
 
     def __init__(self, graph: Graph, run: Run):
-        fragments = cutting.of(graph)[1]
+        fragments = cutting.hierarchy_and_fragments(graph)[1]
         steps = cutting.steps(fragments)
         self.on_card = on = OnCard(graph, run, room=steps.closures)
         self.height = on.hierarchy.height
@@ -335,7 +335,7 @@ class OneSource:
         fitting = (run.shared_limit - 16 * self.height) // (8 * pitch)
         self.chunk, self.pitch = max(2, min(self.height + 1, fitting) // 2 * 2), pitch
         (self.head_depths,) = upload(fragments.depths[fragments.heads])
-        self.steps = Steps(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
+        self.steps = StepsOnCard(*upload(steps.fragment_steps, steps.start, steps.entries.ravel(), steps.positions))
         self.plan = []
         for level, (first, end) in enumerate(pairwise(fragments.level_start)):
             bands, room = level < fragments.levels - 1, steps.rooms[level]

@@ -21,10 +21,10 @@ import numpy as np
 from numba import njit
 
 from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.hierarchy.all_pairs import AllPairsSearch
-from kernels.fast.hierarchy.customize import Extents, Tree
+from kernels.fast.hierarchy.all_pairs import ManySourceSearch
+from kernels.fast.hierarchy.customize import Extents, TreeOnCard
 from kernels.fast.hierarchy.fragments import Fragments
-from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, Records, Totals, search_fragments
+from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, RecordsOnCard, Totals, search_fragments
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, uint32
 from kernels.gpu.copies import Uploads
@@ -182,7 +182,7 @@ class TargetSearch:
     A search reuses the previous search's memory. Raises NotEnoughMemory.
     """
 
-    def __init__(self, searches: AllPairsSearch):
+    def __init__(self, searches: ManySourceSearch):
         self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
         self.levels = [[kind[:3] for kind in reversed(level)] for level in searches.many.plan]  # by class
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
@@ -203,9 +203,9 @@ class TargetSearch:
             chosen.targets,
         )
         self.extents = Extents(row_start, borders, boundary)
-        self.tree = Tree(*(self._array(name, chosen.rows, np.int32) for name in Tree._fields))
+        self.tree = TreeOnCard(*(self._array(name, chosen.rows, np.int32) for name in TreeOnCard._fields))
         records = self.searches.many.records
-        self.records = Records(self._array("records", chosen.rows, np.int64), records.words)
+        self.records = RecordsOnCard(self._array("records", chosen.rows, np.int64), records.words)
         copied = first, row_start, on.tree, records.start, self.tree, self.records.start
         run.launch((take_rows, len(chosen.first), LANES, copied))
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernels.fast.hierarchy.all_pairs import AllPairsSearch
+from kernels.fast.hierarchy.all_pairs import ManySourceSearch
 from kernels.fast.hierarchy.many_sources import LANES
 from kernels.gpu.card import SIMULATED
 from kernels.gpu.compiler import cuda
@@ -63,7 +63,7 @@ def take_within(columns, pitch, chunk, row_of, matrix, limits, start, vertices, 
 class Selection:
     """Select among the distances of the last piece of a search, from `columns` sources."""
 
-    def __init__(self, search: AllPairsSearch, columns: int):
+    def __init__(self, search: ManySourceSearch, columns: int):
         self.search, self.run, self.columns = search, search.run, columns
         self.parts = blocks_for(search.on_card.graph.vertices, CHUNK)
         (self.counts,) = self.run.allocate((columns * self.parts, np.int32))
@@ -105,8 +105,8 @@ class Selection:
         return high
 
 
-def select(
-    search: AllPairsSearch, sources: np.ndarray, *, limit: int = INF - 1, nearest: int | None = None
+def vertices_within(
+    search: ManySourceSearch, sources: np.ndarray, *, limit: int = INF - 1, nearest: int | None = None
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
     """Yield pieces of the sources, in preorder, and the vertices within `limit` of each.
 

@@ -28,7 +28,7 @@ def star(leaves: int) -> Graph:
 
 def arcs_of(graph: Graph) -> list:
     """Return the arcs (tail, head, weight) of the layout, sorted."""
-    parts, column = ell.layout(graph), ell.pitch(graph.vertices)
+    parts, column = ell.ell_layout(graph), ell.pitch(graph.vertices)
     (slots,) = np.nonzero(parts.heads >= 0)
     inside = zip(slots % column, parts.heads[slots], parts.weights[slots], strict=True)
     return sorted([*inside, *zip(parts.overflow_tails, parts.overflow_heads, parts.overflow_weights, strict=True)])
@@ -37,7 +37,7 @@ def arcs_of(graph: Graph) -> list:
 @pytest.mark.parametrize("seed", range(5))
 def test_every_arc_lies_in_the_layout_once_and_rows_have_no_gaps(seed):
     graph = Graph.from_arcs(70, *draw_arcs(70, 300, seed, 2.2), draw(300, seed=seed))
-    parts, column, width = ell.layout(graph), ell.pitch(70), ell.columns(graph)
+    parts, column, width = ell.ell_layout(graph), ell.pitch(70), ell.columns(graph)
     assert arcs_of(graph) == sorted(zip(graph.tails, graph.indices, graph.weights, strict=True))
     assert all(array.dtype == np.int32 for array in parts)
     assert len(parts.heads) == len(parts.weights) == column * width and column == 96
@@ -57,7 +57,7 @@ def test_columns_are_as_many_as_keep_a_quarter_of_the_slots_filled():
         filled = [np.minimum(degrees, k).sum() / (500 * k) for k in range(1, degrees.max() + 1)]
         assert min(filled[:width]) >= 0.25 and all(share < 0.25 for share in filled[width:])
     none = Graph.from_arcs(3, *np.empty((3, 0), int))
-    lengths, *others = ell.layout(none)
+    lengths, *others = ell.ell_layout(none)
     assert ell.columns(none) == 0 and lengths.tolist() == [0, 0, 0] and not any(map(len, others))
 
 
@@ -65,14 +65,14 @@ def test_slots_are_numbered_in_31_bits(monkeypatch):
     regular = Graph.from_arcs(8, np.repeat(np.arange(8), 5), np.tile(np.arange(5), 8), np.ones(40, int))
     monkeypatch.setattr(ell, "MAX_SLOTS", 3 * ell.pitch(8) + 1)
     assert ell.columns(regular) == 3
-    assert len(ell.layout(regular).overflow_tails) == 16
+    assert len(ell.ell_layout(regular).overflow_tails) == 16
 
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("grid", [1, 2, None])
 def test_rows_and_overflow_are_relaxed_whatever_the_grid(grid):
     graph = star(11)  # 11 arcs from vertex 0
-    assert (ell.columns(graph), len(ell.layout(graph).overflow_tails)) == (5, 6)
+    assert (ell.columns(graph), len(ell.ell_layout(graph).overflow_tails)) == (5, 6)
     for source in (0, 5):
         protocol = harness.RunSettings(warmup_launches=0, source=source, block=4, grid=grid)
         run, result = harness.run_once(VARIANT, graph, protocol)

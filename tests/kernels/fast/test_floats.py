@@ -121,7 +121,7 @@ def test_potentials_leave_no_weight_below_zero():
     potential = Float64Search(graph, Run(**RUN)).potentials()
     assert (potential <= 0).all()
     assert (potential[tails(graph)] + graph.weights >= potential[graph.indices]).all()
-    changed = floats.reduced(graph, potential)
+    changed = floats.reweighted(graph, potential)
     assert (changed.weights >= 0).all()
     np.testing.assert_allclose(changed.weights, graph.weights + potential[tails(graph)] - potential[graph.indices])
 
@@ -134,7 +134,7 @@ def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
     searches = Float64Search(graph, Run(**RUN))
     if last == 0.7:
         csgraph.johnson(graph.to_scipy())
-        assert (floats.reduced(graph, searches.potentials()).weights >= 0).all()
+        assert (floats.reweighted(graph, searches.potentials()).weights >= 0).all()
     else:
         for solve in (searches.potentials, lambda: csgraph.johnson(graph.to_scipy())):
             with pytest.raises(NegativeCycleError, match="Negative cycle detected"):

@@ -130,20 +130,20 @@ def dissect(start: np.ndarray, around: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize(("on", "arcs"), [(streets(60), 0.95), (graphs.grid(10**4), 1.05)], ids=["streets", "grid"])
 def test_the_hierarchy_is_not_larger_than_by_dissection_alone(on, arcs, monkeypatch):
-    found = elimination.prepare(on)
-    assert (found.vertices == elimination.prepare(on).vertices).all()
+    found = elimination.prepare_hierarchy(on)
+    assert (found.vertices == elimination.prepare_hierarchy(on).vertices).all()
     monkeypatch.setattr(elimination, "find_order", dissect)
-    alone = elimination.prepare(on).counts
+    alone = elimination.prepare_hierarchy(on).counts
     assert found.counts.arcs <= arcs * alone.arcs and found.counts.height <= 1.1 * alone.height
 
 
 @pytest.mark.parametrize(("on", "height"), [(graphs.path(1000), 20), (graphs.comb(1000), 20), (graphs.star(1000), 2)])
 def test_the_tree_of_a_tree_is_low(on, height):
-    assert elimination.prepare(on).height <= height
+    assert elimination.prepare_hierarchy(on).height <= height
 
 
 def test_arcs_are_those_that_elimination_leaves(shape):
-    found = elimination.prepare(shape)
+    found = elimination.prepare_hierarchy(shape)
     later = eliminate(neighbours(shape), found.vertices[::-1].tolist())
     assert sorted(found.vertices.tolist()) == list(range(shape.vertices))
     for p, v in enumerate(found.vertices.tolist()):
@@ -153,7 +153,7 @@ def test_arcs_are_those_that_elimination_leaves(shape):
         assert set(found.vertices[heads].tolist()) == later[v]
         assert found.depths[p] == (found.depths[heads[0]] + 1 if len(heads) else 0)
     triangles = sum(d * (d - 1) // 2 for d in np.diff(found.start).tolist())
-    assert found.counts == elimination.Counts(int(found.depths.max()) + 1, len(found.heads), triangles)
+    assert found.counts == elimination.HierarchyCounts(int(found.depths.max()) + 1, len(found.heads), triangles)
 
 
 def test_an_arc_without_a_place_is_a_defect():
@@ -185,16 +185,16 @@ def test_the_smallest_graph_compiles_all_that_preparing_a_larger_one_runs():
     for function in vars(elimination).values():
         if hasattr(function, "signatures"):
             function._reset_overloads()
-    elimination.prepare(graphs.path(2))
+    elimination.prepare_hierarchy(graphs.path(2))
     before = compiled()
-    elimination.prepare(graphs.dense(12))
+    elimination.prepare_hierarchy(graphs.dense(12))
     assert before["pack"] and compiled() == before
 
 
 def test_more_than_int32_numbers_is_refused(monkeypatch):
     """Neighbours, arcs, words of records, and arcs and closures."""
     on = graphs.grid(30)
-    made = elimination.prepare(on)
+    made = elimination.prepare_hierarchy(on)
     cut = fragments.cut(made, fragments.sizes_for(30))
     closures = fragments.steps(cut).closures
     assert closures
@@ -216,14 +216,14 @@ def test_more_than_int32_numbers_is_refused(monkeypatch):
 @pytest.mark.parametrize("name", ["roads", "one-way roads"])
 def test_level_0_is_one_fragment_although_it_has_several_roots(name):
     on = SHAPES[name]()
-    cut = fragments.cut(elimination.prepare(on), fragments.sizes_for(on.vertices))
+    cut = fragments.cut(elimination.prepare_hierarchy(on), fragments.sizes_for(on.vertices))
     assert cut.levels > 1 and cut.level_start[1] == 1
     assert (np.diff(cut.start)[: cut.rows_before(1)] == 0).sum() == 3
 
 
 def test_layouts_have_every_arc_once_and_a_launch_has_fragments_of_one_width(shape):
     n = shape.vertices
-    cut = fragments.cut(elimination.prepare(shape), fragments.sizes_for(n))
+    cut = fragments.cut(elimination.prepare_hierarchy(shape), fragments.sizes_for(n))
     records, steps = fragments.records(cut), fragments.steps(cut)
     arcs = records.arcs[(records.arcs >= 0) & (records.arcs < len(cut.heads))]
     assert arcs.tolist() == list(range(len(cut.heads)))
@@ -243,30 +243,30 @@ def test_a_graph_without_small_separators_is_refused_with_the_numbers(monkeypatc
         variants.sssp(graphs.grid(30), Result.poisoned("sssp", 30), Run(block=4))
     monkeypatch.setattr(elimination, "MAX_HEIGHT", 5)
     with pytest.raises(InputError, match=r"its elimination tree is \d+ vertices high, and the kernels take 5"):
-        elimination.prepare(graphs.dense(8))
+        elimination.prepare_hierarchy(graphs.dense(8))
 
 
 def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
     graphs.grid(30).save(tmp_path / "grid.npz")
     on, path = Graph.load(tmp_path / "grid.npz"), tmp_path / "grid.hierarchy.npz"
-    made = elimination.prepare(on)
+    made = elimination.prepare_hierarchy(on)
     with open(path, "wb") as file:
         made.write(file, elimination.topology(on))
-    monkeypatch.setattr(elimination, "prepare", lambda graph: pytest.fail("made again"))
-    found = elimination.of(on)
+    monkeypatch.setattr(elimination, "prepare_hierarchy", lambda graph: pytest.fail("made again"))
+    found = elimination.hierarchy_of(on)
     for field in dataclasses.fields(found):
         assert np.array_equal(getattr(found, field.name), getattr(made, field.name))
     graphs.grid(31).save(tmp_path / "grid.npz")
     with pytest.raises(InputError, match=r"not a prepared hierarchy of graph \(made from another graph\): delete it"):
-        elimination.of(Graph.load(tmp_path / "grid.npz"))
+        elimination.hierarchy_of(Graph.load(tmp_path / "grid.npz"))
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: not a prepared hierarchy .* delete it"):
-        elimination.of(Graph.load(tmp_path / "grid.npz"))
+        elimination.hierarchy_of(Graph.load(tmp_path / "grid.npz"))
 
 
 def test_a_hierarchy_that_lists_an_ancestor_twice_is_refused():
     on = graphs.grid(30)
-    made = elimination.prepare(on)
+    made = elimination.prepare_hierarchy(on)
     degrees = np.diff(made.start)
     p = int(np.flatnonzero((degrees > 1) & (degrees < made.depths))[0])
     end = made.start[p + 1]
@@ -351,7 +351,7 @@ def test_all_pairs_reduced(name, shared):
     exact = oracle(on, tuple(range(on.vertices))).astype(np.int64)
     exact[exact == INF] = -1
     sources = np.random.default_rng(0).permutation(on.vertices)[:-2]
-    searches = all_pairs.AllPairsSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    searches = all_pairs.ManySourceSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
     assert searches.most < len(sources)  # more than one piece
     found = all_pairs.reduced(searches, sources)
     assert (found.sources == sources).all()
@@ -370,7 +370,7 @@ def test_sums_of_reciprocals(weights, shared):
     exact = oracle(on, tuple(range(23))).astype(np.float64)
     exact[(exact == 0) | (exact == INF)] = np.inf
     sources = np.random.default_rng(0).permutation(23)[:-2]
-    searches = all_pairs.AllPairsSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
+    searches = all_pairs.ManySourceSearch(on, reduces=True, run=Run(block=4, shared=shared), bytes=1500)
     found, without = all_pairs.reduced(searches, sources, reciprocals=True), all_pairs.reduced(searches, sources)
     np.testing.assert_allclose(found.reciprocals, (1 / exact).sum(axis=1)[sources], rtol=1e-15)
     for name in ("sources", "eccentricity", "farthest", "reached", "total"):
@@ -382,19 +382,19 @@ def test_rows_in_pieces_and_sums_over_sources():
     exact = oracle(on, tuple(range(30))).astype(np.int64)
     sources = np.random.default_rng(0).permutation(30)[:21]
     seen = []
-    for piece, rows in all_pairs.matrix(
-        all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000), sources
+    for piece, rows in all_pairs.matrix_pieces(
+        all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4), bytes=4000), sources
     ):
         assert (np.asarray(rows).reshape(-1, 30) == exact[piece]).all()
         seen += piece.tolist()
     assert len(seen) == 21 and set(seen) == set(sources.tolist())
-    searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=4000)
+    searches = all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4), bytes=4000)
     assert (all_pairs.sums_over_sources(searches, sources[:2]) == exact[sources[:2]].sum(axis=0)).all()
     assert (all_pairs.sums_over_sources(searches, sources) == exact[sources].sum(axis=0)).all()
 
 
 def test_pieces_fit_in_the_memory_that_is_free_now():
-    searches = all_pairs.AllPairsSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
+    searches = all_pairs.ManySourceSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
     sources = np.arange(30)
     assert list(map(len, searches.pieces(sources))) == [30]
     group = searches.many.group
@@ -403,7 +403,7 @@ def test_pieces_fit_in_the_memory_that_is_free_now():
 
 
 def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch):
-    searches = all_pairs.AllPairsSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
+    searches = all_pairs.ManySourceSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
     group, needed = searches.many.group, searches.many.source_bytes
     monkeypatch.setattr(all_pairs.card, "gpu_visible", lambda: True)
     for groups in (1, 2):
@@ -413,7 +413,7 @@ def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch):
 
 def test_refused_memory_leaves_a_search_that_can_go_on(monkeypatch):
     on = mixed()
-    searches = all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4), bytes=10**6)
+    searches = all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4), bytes=10**6)
     assert list(map(len, searches.pieces(np.arange(2)))) == [2]
     with monkeypatch.context() as patch:
         patch.setattr(searches.run, "require", refuse)

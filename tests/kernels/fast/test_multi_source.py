@@ -81,7 +81,7 @@ def test_when_16_bits_are_tried(arcs, no_path):
 
 def test_the_layout_has_every_cheapest_arc_once():
     on = graph(range(1, 30), vertices=150, arcs=400)
-    parts, cheapest = multi_source.layout(on), on.cheapest()
+    parts, cheapest = multi_source.sliced_layout(on), on.cheapest()
     core = parts.core.tolist()
     assert len(core) > 2 * multi_source.SLICE and set(core) == set(cheapest.tails.tolist())
     heads = np.repeat(np.arange(on.vertices), np.diff(parts.in_indptr.astype(int)))

@@ -95,7 +95,7 @@ def funnel(hub: int = 100) -> Graph:
 @pytest.mark.parametrize("blocks", [1, 3])
 def test_a_part_of_far_never_has_more_than_its_capacity(blocks):
     on, settings = funnel(), {"block": 4, "shared": 0, "delta": 1000, "grid": blocks}
-    capacity, _ = near_far.far_capacity(on, near_far_layout.layout(on), blocks, 4, near_far.MIN_QUEUE)
+    capacity, _ = near_far.far_capacity(on, near_far_layout.plain_layout(on), blocks, 4, near_far.MIN_QUEUE)
     assert capacity < 100 // 2 * 16, "as many are added to far in all"
     used = []
 
@@ -127,7 +127,7 @@ def test_a_part_of_far_never_has_more_than_its_capacity(blocks):
     ids=["a row", "three blocks", "a hub", "two rows"],
 )
 def test_a_part_of_far_has_room_for_all_that_a_block_may_add(on, blocks, threads, capacity, limit):
-    assert near_far.far_capacity(on, near_far_layout.layout(on), blocks, threads, 64) == (capacity, limit)
+    assert near_far.far_capacity(on, near_far_layout.plain_layout(on), blocks, threads, 64) == (capacity, limit)
 
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
@@ -300,12 +300,12 @@ def test_whether_a_distance_is_too_long_when_the_first_vertex_is_not_reached(wei
 
 
 def test_delta_follows_mean_weight_and_degree():
-    assert near_far.default_delta(Graph.from_arcs(2, [0] * 12, [1] * 12, [72] * 12)) == 2 * near_far.DELTA
-    assert near_far.default_delta(chain([1, 2, 3])) == 2 * near_far.DELTA * 4**4 // 3**3
-    assert near_far.default_delta(chain([30] * 3, vertices=300)) == 30 * near_far.DELTA * 4 * 100**3
-    assert near_far.default_delta(Graph.from_arcs(2, [0] * 99, [1] * 99, [1] * 99)) == 1
-    assert near_far.default_delta(chain([0, 0])) == 1
-    assert near_far.default_delta(chain([], vertices=1)) == 1
+    assert near_far.default_window(Graph.from_arcs(2, [0] * 12, [1] * 12, [72] * 12)) == 2 * near_far.DELTA
+    assert near_far.default_window(chain([1, 2, 3])) == 2 * near_far.DELTA * 4**4 // 3**3
+    assert near_far.default_window(chain([30] * 3, vertices=300)) == 30 * near_far.DELTA * 4 * 100**3
+    assert near_far.default_window(Graph.from_arcs(2, [0] * 99, [1] * 99, [1] * 99)) == 1
+    assert near_far.default_window(chain([0, 0])) == 1
+    assert near_far.default_window(chain([], vertices=1)) == 1
 
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
@@ -315,7 +315,7 @@ def test_the_layout_has_every_arc_of_a_hub_once(degree, direct, monkeypatch):
     heads = np.random.default_rng(degree).permutation(degree) + 3
     tails = np.r_[np.full(degree, 1), 0, 2, np.full(degree, 2)]
     on = Graph.from_arcs(degree + 4, tails, np.r_[heads, 1, 1, heads], np.arange(len(tails)) + 1)
-    arcs = near_far.lay_out(on, near_far_layout.layout(on), Run(block=64)).arcs.copy_to_host()
+    arcs = near_far.lay_out(on, near_far_layout.plain_layout(on), Run(block=64)).arcs.copy_to_host()
     slots = [
         arc for arc in arcs.tolist() if arc != int(near_far_kernels.NO_ARC) and not arc & int(near_far_layout.LINK)
     ]

@@ -26,8 +26,8 @@ def all_distances(on: Graph) -> np.ndarray:
     return oracle(on, tuple(range(on.vertices))).astype(np.int64)
 
 
-def searches(on: Graph, **settings) -> all_pairs.AllPairsSearch:
-    return all_pairs.AllPairsSearch(on, reduces=False, run=Run(block=4, shared=ENOUGH), **settings)
+def searches(on: Graph, **settings) -> all_pairs.ManySourceSearch:
+    return all_pairs.ManySourceSearch(on, reduces=False, run=Run(block=4, shared=ENOUGH), **settings)
 
 
 def table(search: TargetSearch, sources: np.ndarray, ends: np.ndarray, most: int = INF - 1, dtype=np.int32):
@@ -45,7 +45,7 @@ def expected(exact: np.ndarray, sources, ends, most: int = INF - 1, no_path=INF)
 
 
 def test_only_what_is_above_a_target_is_chosen(shape):
-    _, cut = fragments.of(shape)
+    _, cut = fragments.hierarchy_and_fragments(shape)
     parents = np.array([heads[0] if len(heads) else -1 for heads in np.split(cut.heads, cut.start[1:-1])])
     for row in range(shape.vertices):
         chosen = targets.choose(cut, np.array([row]))
@@ -62,7 +62,7 @@ def test_only_what_is_above_a_target_is_chosen(shape):
 
 
 def test_fragments_are_ordered_by_class(shape):
-    _, cut = fragments.of(shape)
+    _, cut = fragments.hierarchy_and_fragments(shape)
     chosen = targets.choose(cut, np.arange(0, shape.vertices, 3))
     first = [start for level in range(cut.levels) for start in fragments.classes(cut, level)[:-1]]
     former = np.searchsorted(cut.row_start, chosen.first, side="right") - 1
@@ -140,7 +140,7 @@ def test_selections(shape):
     search = searches(shape, bytes=10_000)
     for wanted in ({"limit": 0}, {"limit": 25}, {}, {"nearest": 1}, {"nearest": 4}, {"nearest": 100}):
         seen = []
-        for piece, counts, vertices, distances in within.select(search, sources, **wanted):
+        for piece, counts, vertices, distances in within.vertices_within(search, sources, **wanted):
             ends = np.cumsum(counts)
             for source, count, end in zip(piece, counts, ends, strict=True):
                 row = exact[source]

@@ -295,7 +295,7 @@ def test_a_change_of_a_source_changes_the_key(file, copy):
 @pytest.mark.parametrize(
     "change",
     [
-        *(lambda patch, name=name: patch.setattr(caching, "_version", lambda d: "9" if d == name else old(d))
+        *(lambda patch, name=name: patch.setattr(caching, "_version_of", lambda d: "9" if d == name else old(d))
           for name in caching.COMPILERS[:5]),
         *(lambda patch, name=name: patch.setenv(name, "2") for name in ("NUMBA_OPT", "NUMBA_DEBUGINFO", "CUDA_HOME")),
         lambda patch: Path(".numba_config.yaml").write_text("opt: 0"),
@@ -311,7 +311,7 @@ def test_a_change_of_the_compiler_its_settings_or_the_driver_changes_the_key(cha
     assert caching.key() != before
 
 
-old = caching._version
+old = caching._version_of
 
 
 def test_the_key_has_all_that_compiles(copy):

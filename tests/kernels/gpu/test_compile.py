@@ -130,7 +130,7 @@ def searches():
 def in_hierarchy():
     """Launch a search to targets, for each type of distances, and selections."""
     run, on = Recorder(shared=10**6), path(600, False)
-    search = all_pairs.AllPairsSearch(on, reduces=False, run=run)
+    search = all_pairs.ManySourceSearch(on, reduces=False, run=run)
     to_some, seen = targets.TargetSearch(search), np.zeros(3, np.int32)
     to_some.uploads = SimpleNamespace(restart=lambda: None, copy=lambda *arrays: list(arrays))
     for kind in NO_PATH:
@@ -147,7 +147,7 @@ def in_hierarchy():
 def reduced():
     """Launch the reducing searches in a hierarchy of two levels, with four sources and with one source a thread."""
     for shared in (10**6, SHARED):
-        search = all_pairs.AllPairsSearch(path(600, False), reduces=True, run=Recorder(shared=shared))
+        search = all_pairs.ManySourceSearch(path(600, False), reduces=True, run=Recorder(shared=shared))
         for inverts in (False, True):
             for _ in search.pieces(np.arange(2), inverts=inverts):
                 pass
@@ -244,7 +244,7 @@ def test_what_a_timed_run_launches_was_compiled_before(key, vertices, directed, 
         harness.compile_variant(variant, graph, protocol)
         compiled = set(launched)
         monkeypatch.setattr(harness, "Run", Timed)
-        variant.function(graph, Result.poisoned(variant.problem, vertices), harness.new_run(variant, protocol))
+        variant.function(graph, Result.poisoned(variant.problem, vertices), harness.run_for_variant(variant, protocol))
         assert launched and set(launched) <= compiled
         launched.clear()
 

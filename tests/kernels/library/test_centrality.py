@@ -40,12 +40,12 @@ def on_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)), "SMALL": 0}.items():
-        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     monkeypatch.setattr("kernels.library.centrality.last", solver.Last())
-    make = functools.partial(all_pairs.AllPairsSearch, bytes=5000)
+    make = functools.partial(all_pairs.ManySourceSearch, bytes=5000)
     monkeypatch.setattr(
-        all_pairs, "AllPairsSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
     )
 
 

@@ -31,7 +31,7 @@ FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
 def on_card(monkeypatch):
     """Choose the simulator's card for small graphs, with small blocks and memory for a few sources."""
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    for name, value in {"SMALL": 0, "SPARSE": 0, "SHARE": 3}.items():
+    for name, value in {"LEAST_WORK_FOR_CARD": 0, "SPARSE": 0, "SHARE": 3}.items():
         monkeypatch.setattr(choice, name, value)
     for name, value in {"PIECE": 40, "new_run": functools.partial(Run, block=8, tile=3)}.items():
         monkeypatch.setattr(searches, name, value)

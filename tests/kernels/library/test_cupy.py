@@ -14,7 +14,7 @@ from kernels.library import choice, searches
 from kernels.run import Run
 
 choice.Card.visible = classmethod(lambda cls: cls(2**16, 2**30))
-choice.SMALL = 0
+choice.LEAST_WORK_FOR_CARD = 0
 searches.new_run = lambda **settings: Run(**settings | {"block": 4})
 """
 

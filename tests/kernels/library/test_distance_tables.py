@@ -44,14 +44,15 @@ def on_card(monkeypatch, request):
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     least = BreakEven(1, 1, 1) if request.param == "hierarchy" else NO_SEARCH
-    for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, least), "SMALL": 0, "SHARE": 0}.items():
-        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, least))
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
+    monkeypatch.setattr(choice, "SHARE", 0)
     monkeypatch.setattr(searches, "COPIED_AT_ONCE", 300)
     for name, value in {"LARGE": 100, "BUFFER": 48}.items():
         monkeypatch.setattr(copies, name, value)
-    make = functools.partial(all_pairs.AllPairsSearch, bytes=5000)
+    make = functools.partial(all_pairs.ManySourceSearch, bytes=5000)
     monkeypatch.setattr(
-        all_pairs, "AllPairsSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
     )
     return request.param
 

@@ -39,7 +39,7 @@ SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable ver
 
 @pytest.fixture(autouse=True)
 def no_card(monkeypatch):
-    monkeypatch.setattr(choice, "gpu_visible", lambda: False)
+    monkeypatch.setattr(choice, "gpu_usable", lambda: False)
 
 
 def sample(form):
@@ -807,7 +807,7 @@ def test_all_pairs_are_chosen_if_they_fit_in_the_hosts_memory(few, monkeypatch):
 
 
 def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(streets, few):
-    needed = 4 * many_sources.LANES * (elimination.prepare(streets).height + 1)
+    needed = 4 * many_sources.LANES * (elimination.prepare_hierarchy(streets).height + 1)
     assert choose_many(streets, 1000, Card(needed, CARD.free))[0] == "hierarchy/many_sources"
     chosen, why = choose_many(streets, 1000, Card(needed - 1, CARD.free))
     assert chosen != "hierarchy/many_sources", why
@@ -838,7 +838,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
     streets.save(path)
     assert choose_many(Graph.load(path), 50, CARD)[0] == "dijkstra/scipy"
     with open(elimination.beside(path), "wb") as file:
-        elimination.prepare(streets).write(file, elimination.topology(streets))
+        elimination.prepare_hierarchy(streets).write(file, elimination.topology(streets))
     assert choose_many(Graph.load(path), 49, CARD)[0] == "dijkstra/scipy"
     assert choose_many(Graph.load(path), 50, CARD)[0] == "hierarchy/many_sources"
     elimination.beside(path).write_bytes(b"PK")
@@ -891,12 +891,12 @@ def on_card(monkeypatch):
     monkeypatch.setattr(solver, "last", solver.Last())
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name, value in {"BREAK_EVEN": dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)), "SMALL": 0}.items():
-        monkeypatch.setattr(choice, name, value)
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     monkeypatch.setattr(searches, "PIECE", 150)
-    make = functools.partial(all_pairs.AllPairsSearch, bytes=2 * 8 * 4 * 70)
+    make = functools.partial(all_pairs.ManySourceSearch, bytes=2 * 8 * 4 * 70)
     monkeypatch.setattr(
-        all_pairs, "AllPairsSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
     )
     yield
 

@@ -201,7 +201,7 @@ def test_results_and_errors_are_networkxs(kind, weights):
 def test_kernels_answer_too(monkeypatch, weights):
     searched = []
     monkeypatch.setattr(Card, "visible", lambda: Card(shared=232_384, free=140 * 10**9))
-    monkeypatch.setattr(choice, "SMALL", 0)
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
 
     def run(**settings):
         searched.append(settings)
@@ -288,7 +288,7 @@ def test_an_edge_that_is_hidden_connects_nothing():
 
 @pytest.mark.gpu
 def test_a_card_answers_to_the_last_bit(monkeypatch):
-    monkeypatch.setattr(choice, "SMALL", 0)
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     rng, city = random.Random(1), nx.grid_2d_graph(40, 40)
     nx.set_edge_attributes(city, {street: rng.random() for street in city.edges}, "weight")
     converted, stations = backend.convert_from_nx(city), [(5, 5), (30, 12), (18, 33)]
@@ -470,7 +470,7 @@ def test_every_block_of_the_page_is_run():
 def test_the_page_lists_the_functions():
     (table,) = re.findall(r"^\| kind .*?\n\n", PAGE, re.MULTILINE | re.DOTALL)
     assert sorted(re.findall(r"`(\w+)`", table)) == sorted(FUNCTIONS)
-    assert f"\n* The graph has fewer than {backend.SMALL} nodes. " in PAGE
+    assert f"\n* The graph has fewer than {backend.LEAST_NODES} nodes. " in PAGE
 
 
 def test_what_is_not_served_is_refused_if_the_call_names_the_backend(site, tmp_path):

@@ -28,10 +28,10 @@ def compare(actual, desired, *more, compare=suite.assert_array_almost_equal):
 @pytest.fixture(autouse=True, params=[pytest.param(False, id="without a card"), ON_CARD])
 def our_functions(request, monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD if request.param else None)
-    for name in ("SMALL", "SPARSE"):
+    for name in ("LEAST_WORK_FOR_CARD", "SPARSE"):
         monkeypatch.setattr(choice, name, 0)
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
-    question = csgraph._Question.of.__func__
+    question = csgraph._SupportedCall.of.__func__
 
     def of(cls, array, *args, **kwargs):
         ours = question(cls, array, *args, **kwargs) if np.shape(array)[0] <= LARGEST or not request.param else None
@@ -39,7 +39,7 @@ def our_functions(request, monkeypatch):
         assert request.param or ours is None
         return ours
 
-    monkeypatch.setattr(csgraph._Question, "of", classmethod(of))
+    monkeypatch.setattr(csgraph._SupportedCall, "of", classmethod(of))
     monkeypatch.setattr(suite, "assert_array_almost_equal", compare)
     for name in csgraph.__all__:
         if hasattr(suite, name):

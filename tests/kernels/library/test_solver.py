@@ -50,7 +50,7 @@ def on_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "new_run", functools.partial(Noting, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name in ("SMALL", "SHARE"):
+    for name in ("LEAST_WORK_FOR_CARD", "SHARE"):
         monkeypatch.setattr(choice, name, 0)
     monkeypatch.setattr(solver, "last", solver.Last())
 
@@ -124,7 +124,7 @@ def test_distances_that_are_too_long_are_noticed_on_the_card(on_card):
 @pytest.mark.simulator
 def test_a_link_is_no_arc_that_is_too_long(on_card):
     graph = Graph.from_arcs(41, np.zeros(40, int), np.arange(1, 41), np.full(40, MAX_WEIGHT))
-    assert len(near_far_layout.layout(graph).links) == 1
+    assert len(near_far_layout.plain_layout(graph).links) == 1
     with kernels.prepare(graph) as solver:
         assert solver.shortest_paths(0).rounds == 0
 
@@ -280,10 +280,10 @@ def test_a_process_that_is_forked_after_the_card_was_used(monkeypatch):
 @pytest.mark.simulator
 def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 5, 2)))
-    made, of = [], all_pairs.AllPairsSearch
+    made, of = [], all_pairs.ManySourceSearch
     searches = functools.partial(of, run=Run(block=4), bytes=5000)
     monkeypatch.setattr(
-        all_pairs, "AllPairsSearch", lambda *given, **more: made.append(searches(*given, **more)) or made[-1]
+        all_pairs, "ManySourceSearch", lambda *given, **more: made.append(searches(*given, **more)) or made[-1]
     )
     graph = graphs.grid(16)
     expected = scipys.dijkstra(graph.to_scipy())

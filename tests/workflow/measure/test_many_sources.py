@@ -41,7 +41,7 @@ def town(monkeypatch):
     """Streets whose tree has several levels of fragments, on a card that has memory for searches from 8 sources."""
     for name, value in {"SMALLEST": 3, "RATIO": 2, "BAND": 2}.items():
         monkeypatch.setattr(fragments, name, value)
-    monkeypatch.setattr(all_pairs, "AllPairsSearch", functools.partial(all_pairs.AllPairsSearch, bytes=700))
+    monkeypatch.setattr(all_pairs, "ManySourceSearch", functools.partial(all_pairs.ManySourceSearch, bytes=700))
     on = graphs.grid(VERTICES)
     meta = {"name": "town", "sha256": "5" * 64, "substitute": "made up"}
     yield Graph.from_arcs(VERTICES, on.tails, on.indices, on.weights, directed=False, meta=meta)
@@ -136,7 +136,7 @@ def test_what_a_search_leaves_out_is_found(town, monkeypatch):
 
 @pytest.mark.simulator
 def test_rows_of_some_sources_are_the_oracles(town):
-    searches = all_pairs.AllPairsSearch(town, reduces=False, run=Run(block=4))
+    searches = all_pairs.ManySourceSearch(town, reduces=False, run=Run(block=4))
     (piece,) = searches.pieces(np.arange(3, 11))
     columns = np.array([7, 3, 4])
     assert (searches.rows(columns) == oracle(town, tuple(piece[columns].tolist()))).all()

@@ -481,7 +481,7 @@ def test_keys_that_define_a_datasets_graph(config, change):
 )
 def test_the_mode(config, monkeypatch, mode, simulated, gpu, expected):
     monkeypatch.setattr(conditions.driver, "simulated", lambda: simulated)
-    monkeypatch.setattr(conditions.choice, "gpu_visible", lambda: gpu)
+    monkeypatch.setattr(conditions.choice, "gpu_usable", lambda: gpu)
     config["mode"] = mode
     assert bool(conditions.why_simulated(config)) is expected
 
