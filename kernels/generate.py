@@ -30,7 +30,7 @@ OPTIONS = {"rmat": "draws", "geometric": "degree", "preferential": "draws", "dag
 UNIT = 10**6  # the weight of an edge of length 1 in a geometric graph
 RMAT = 0.57, 0.19, 0.19  # probabilities of the upper left, upper right and lower left quarter, as in Graph500 and GAP
 MAX_COMPLETE = 46341  # maximum vertices of a complete graph: the number of its arcs fits in int32
-SPARE = 1.25  # edges drawn per missing edge, because some are loops or duplicates
+DRAWN_PER_MISSING = 1.25  # edges drawn per missing edge, because some are loops or duplicates
 BLOCK = 1 << 20  # edges in a block of a recursive matrix; each block has a random generator of its own
 
 
@@ -131,7 +131,7 @@ def distinct(kind: str, rng: np.random.Generator, vertices: int, edges: int) -> 
     number = rng.permutation(vertices) if kind == "rmat" else None
     found = np.empty(0, np.int64)  # each edge as low * vertices + high, in the order of drawing
     while len(found) < edges:
-        count = int(SPARE * (edges - len(found))) + 16
+        count = int(DRAWN_PER_MISSING * (edges - len(found))) + 16
         ends = rmat(rng, vertices, count) if kind == "rmat" else rng.integers(vertices, size=(2, count))
         low, high = np.sort(ends if number is None else number[ends], axis=0)
         drawn = np.r_[found, (low * vertices + high)[low != high]]

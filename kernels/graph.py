@@ -510,7 +510,7 @@ def read_packed(
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         reason = textwrap.shorten((str(error) or type(error).__name__).splitlines()[0], 300)
         raise InputError(f"{path}: not {what} ({reason}): {advice}") from error
-    raise memory.too_much(needed, f"{path}: {what} of this size takes", memory.ADVICE)
+    raise memory.too_much(needed, f"{path}: {what} of this size takes", memory.TAKE_SMALLER)
 
 
 def _read_array(file: zipfile.ZipFile, name: str) -> np.ndarray:

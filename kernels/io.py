@@ -67,7 +67,7 @@ except ImportError:
 CHUNK = 1 << 16  # arcs written at once
 STREAMS = stat.S_IFIFO, stat.S_IFCHR
 REFUSED = {stat.S_IFDIR: "a folder", stat.S_IFBLK: "a block device", stat.S_IFSOCK: "a socket"}
-PIECE = 1 << 22  # bytes of text read at once
+READ_BYTES = 1 << 22  # bytes of text read at once
 SPARE = 1 << 20  # bytes for comments, blank lines and the header of a file
 ARC_BYTES = 64  # bytes for each arc, in addition to SPARE; the longest lines in use take 40
 LINE = 1 << 16  # maximum bytes in a line
@@ -267,7 +267,7 @@ class OtherFormat(InputError):
 
 
 def unpacked(path: StrPath) -> Iterator[bytes]:
-    """Yield the text of a file, plain or compressed, in parts of up to PIECE bytes, without a byte order mark.
+    """Yield the text of a file, plain or compressed, in parts of up to READ_BYTES bytes, without a byte order mark.
 
     Raises InputError, without the file's name, for damaged compressed data, an empty file and an HTML page, and
     OtherFormat for other files that are not text.
@@ -279,7 +279,7 @@ def unpacked(path: StrPath) -> Iterator[bytes]:
             _check_head(head := stream.peek(HEAD))
             if head.startswith(codecs.BOM_UTF8):
                 stream.read(len(codecs.BOM_UTF8))
-            while part := stream.read(PIECE):
+            while part := stream.read(READ_BYTES):
                 yield part
         except InputError:
             raise
@@ -533,7 +533,7 @@ class _Reader:
                 column.frombytes(part.tobytes())
         if not self.counts:
             what = f"{self.path}: a graph of {self.arcs:,} arcs and more takes"
-            memory.require(memory.BYTES_OF_ARC * self.arcs, what, memory.ADVICE)
+            memory.require(memory.BYTES_OF_ARC * self.arcs, what, memory.TAKE_SMALLER)
         elif self.arcs > self.counts.arcs + self.begins_with_counts():
             self.counts.check("at least ", arcs=self.counts.arcs + 1)
 

@@ -20,7 +20,7 @@ from scipy.sparse import csgraph
 from kernels.graph import INF, Graph
 from kernels.run import Result, Run
 
-ROWS = 256  # sources in a block
+SOURCES_AT_ONCE = 256  # sources in a block
 
 
 def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
@@ -64,11 +64,11 @@ def cores() -> int:
 
 
 def _blocks(graph: Graph, result: Result, run: Run) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Yield up to ROWS sources with their rows of distances and predecessors; test the time limit after each block."""
+    """Yield up to SOURCES_AT_ONCE sources with their rows of distances and predecessors; then test the time limit."""
     sources = np.array([run.source]) if result.distances.ndim == 1 else np.arange(graph.vertices)
     distances, predecessors = np.atleast_2d(result.distances, result.predecessors)
-    for start in range(0, len(sources), ROWS):
-        rows = slice(start, start + ROWS)
+    for start in range(0, len(sources), SOURCES_AT_ONCE):
+        rows = slice(start, start + SOURCES_AT_ONCE)
         yield sources[rows], distances[rows], predecessors[rows]
         run.check_limit()
 

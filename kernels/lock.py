@@ -19,7 +19,7 @@ from typing import TextIO
 from kernels.errors import InputError, naming
 
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # of flock, if the disk has no locks
-OURS = "process "  # the first bytes of a lock file
+LOCK_START = "process "  # the first bytes of a lock file
 
 
 @contextmanager
@@ -39,10 +39,10 @@ def held(out: Path, doing: str = "measured", *, required: bool = False) -> Itera
             if not _at(path, file):
                 continue  # its holder deleted it after we opened it: lock the next one
             file.seek(0)
-            if (text := file.read()) and not text.startswith(OURS):
+            if (text := file.read()) and not text.startswith(LOCK_START):
                 raise _foreign(path)
             job = os.environ.get("SLURM_JOB_ID")
-            said = f"{OURS}{os.getpid()} on {platform.node()}{f' (job {job} of Slurm)' if job else ''}, since "
+            said = f"{LOCK_START}{os.getpid()} on {platform.node()}{f' (job {job} of Slurm)' if job else ''}, since "
             said += f"{datetime.now(UTC).isoformat(timespec='seconds')}\n"
             try:
                 with naming(path):

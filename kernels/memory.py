@@ -12,7 +12,7 @@ MEMBERSHIP = Path("/proc/self/cgroup")  # lists the control groups of this proce
 GROUPS = Path("/sys/fs/cgroup")  # the mount point of control groups
 BYTES_OF_VERTEX = 12  # at the peak, while a graph is read and built; the finished graph takes 4
 BYTES_OF_ARC = 80  # at the same peak (SNAP 76, text form 45); the finished graph takes 8
-ADVICE = "take a smaller graph, or a machine with more"
+TAKE_SMALLER = "take a smaller graph, or a machine with more"
 
 
 @functools.cache
@@ -51,4 +51,4 @@ def require_graph(vertices: int, arcs: int, what: str = "a graph") -> None:
     """Raise InputError if reading and building a graph takes more memory than this process can have."""
     needed = BYTES_OF_VERTEX * int(vertices) + BYTES_OF_ARC * arcs
     size = f"{vertices:,} vertices and {arcs:,} arcs"
-    require(needed, f"{what} of {size} takes", ADVICE)
+    require(needed, f"{what} of {size} takes", TAKE_SMALLER)

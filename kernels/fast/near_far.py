@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 
 DELTA, LOW_DEGREE = 128, 4  # see default_window
 THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows have more than 4 words
-WIDE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
+WIDE_DEGREE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
 kernels = LazyModule("kernels.fast.near_far_kernels")  # imports numba
@@ -174,7 +174,7 @@ class NearFarSearch:
         self.graph, self.run = graph, run
         n, rows = graph.vertices, near_far_layout.search_layout(graph)
         self.delta = min(run.delta or default_window(graph), INF)
-        most = WIDE_THREADS if rows.width > WIDTHS[0] or graph.arcs >= WIDE * n else THREADS
+        most = WIDE_THREADS if rows.width > WIDTHS[0] or graph.arcs >= WIDE_DEGREE * n else THREADS
         self.blocks = run.grid or run.multiprocessors
         self.threads = max(rows.width, kernels.LANES, min(most, run.block) // kernels.LANES * kernels.LANES)
         fitting = run.shared_limit // 8

@@ -20,7 +20,7 @@ from kernels.run import Run
 CHAINS = 48
 THREADS = 512  # maximum per block; each thread needs 2 * CHAINS registers
 PAIR = 0x10001  # PAIR * x is a word with x in both halves
-MAX_WEIGHT = 100
+MAX_PEAK_WEIGHT = 100
 CHECKED = 2  # rows of a dense matrix that are checked
 
 
@@ -77,7 +77,7 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
     solve Bellman's equation, whose solution is unique because all weights are positive.
     """
     shape, n, random = TileShape.of(run, packed), vertices, np.random.default_rng(0)
-    weights = random.integers(1, MAX_WEIGHT + 1, (n, n), np.uint8)
+    weights = random.integers(1, MAX_PEAK_WEIGHT + 1, (n, n), np.uint8)
     size = shape.rounds(n) * shape.tile, shape.pitch(n) * shape.per_word
     matrix = np.full(size, shape.inf & (0xFFFF if packed else 0xFFFFFFFF), np.uint16 if packed else np.uint32)
     matrix[:n, :n] = weights
@@ -89,7 +89,7 @@ def dense(run: Run, packed: bool, vertices: int) -> tuple[int, float]:
         run_rounds(shape, n, on_card, run)
     run.download((on_card, matrix.ravel().view(np.uint32)))
     for source in random.choice(n, min(n, CHECKED), replace=False):
-        dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_WEIGHT, np.int32)
+        dist, through = matrix[source, :n].astype(np.int32), np.full(n, MAX_PEAK_WEIGHT, np.int32)
         for u in range(n):  # all weights are positive, so the arc from u to u never gives the least sum
             np.minimum(through, dist[u] + weights[u], out=through)
         through[source] = 0

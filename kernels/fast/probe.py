@@ -20,7 +20,7 @@ from kernels.graph import Graph
 from kernels.lazy import LazyModule
 
 LEVELS = 500  # maximum number of levels of the breadth-first search
-WIDE = 64  # minimum number of vertices of a wide level
+WIDE_LEVEL = 64  # minimum number of vertices of a wide level
 THREADS = 256  # maximum number of threads of the block
 LEVEL_US = 1.5  # time of a search per level: a round takes 1 us, and there are more rounds than levels
 VERTEX_US, ARC_US = 0.05, 0.025  # time of SciPy's search on a narrow graph, including making SciPy's array
@@ -32,7 +32,7 @@ class Reached(NamedTuple):
 
     levels: int
     vertices: int  # number of vertices reached
-    wide: bool  # whether a level had at least WIDE vertices
+    wide: bool  # whether a level had at least WIDE_LEVEL vertices
     all: bool  # whether all reachable vertices were reached
 
 
@@ -63,7 +63,7 @@ def reach(searches: near_far.NearFarSearch, source: int) -> Reached:
     run, words = searches.run, np.empty(searches.words_used, np.uint32)
     seen, queue = searches.predecessor, searches.far
     clear = kernels.clear, -(-searches.graph.vertices // run.block), run.block, (seen,)
-    limits = np.uint32(searches.number_of(source)), np.uint32(LEVELS), np.uint32(WIDE)
+    limits = np.uint32(searches.number_of(source)), np.uint32(LEVELS), np.uint32(WIDE_LEVEL)
     arguments = searches.laid.bits, *limits, searches.laid.arcs, seen, queue, searches.words
     run.launch(clear, (kernels.walk, 1, min(THREADS, run.block), arguments))
     run.download((searches.words, words))

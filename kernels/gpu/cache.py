@@ -38,7 +38,7 @@ COMPILERS = (  # the distributions that machine code depends on; the wheels of C
     *(f"nvidia-{name}{of}" for name in _WHEELS for of in ("", "-cu12")),
 )
 KEY = re.compile("[0-9a-f]{32}")  # a folder's name
-SUFFIXES = ".nbi", ".nbc"  # of numba's files
+NUMBA_SUFFIXES = ".nbi", ".nbc"  # of numba's files
 
 
 def enable(kernel) -> None:
@@ -160,7 +160,7 @@ def root() -> Path | None:
 def _files(at: Path) -> Iterator[Path]:
     """Yield numba's files in a folder."""
     with contextlib.suppress(OSError):
-        yield from [path for path in at.iterdir() if path.suffix in SUFFIXES]
+        yield from [path for path in at.iterdir() if path.suffix in NUMBA_SUFFIXES]
 
 
 def _make(at: Path) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernels.run import Run
 
 runtime = LazyModule("cuda.bindings.runtime")
-LARGE = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
+LEAST_DOWNLOAD = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
 BUFFER = 2**25  # size in bytes of a page-locked buffer of Downloads
 THREADS = 16  # maximum number of threads of Downloads
 UPLOADS = 2**22  # size in bytes of the buffers of Uploads

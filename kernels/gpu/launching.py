@@ -17,7 +17,7 @@ from kernels.gpu.compiler import cuda, types
 from kernels.gpu.driver import checked, driver
 
 GRAPH_ITERATIONS = 1024
-STREAMS = 16  # maximum number of streams for the launches of one step
+MAX_STREAMS = 16  # maximum number of streams for the launches of one step
 SHARED_LIMITS: dict[tuple[int, int], int] = {}  # bytes of shared memory allowed so far; key: card and kernel's handle
 PREFERRING: set[tuple[int, int]] = set()  # card and handle of kernels that prefer shared memory to L1 cache
 
@@ -260,7 +260,7 @@ class SideBySide:
         for one in (one for step in ready for one in step):
             # Load the kernel now, because a kernel cannot be loaded while launches are captured.
             checked(driver.cuKernelGetFunction(one.rows[0][0][0]))
-        count = min(STREAMS, max(map(len, steps)))
+        count = min(MAX_STREAMS, max(map(len, steps)))
         streams = main, *others = [
             checked(driver.cuStreamCreate(driver.CUstream_flags.CU_STREAM_NON_BLOCKING)) for _ in range(count)
         ]
@@ -309,7 +309,7 @@ def enqueue_steps(steps: list[list[tuple]]) -> None:
         start = len(ready.rows)
         ready.add(step)
         _prefer_shared_memory(ready.device, ready.rows[start:])
-        count = min(len(step), STREAMS)
+        count = min(len(step), MAX_STREAMS)
         streams, events = _streams(ready.device)
         if count > 1:
             checked(driver.cuEventRecord(events[0], 0))
@@ -324,7 +324,7 @@ def enqueue_steps(steps: list[list[tuple]]) -> None:
 
 @cache
 def _streams(device: int) -> tuple[list, list]:
-    """Return STREAMS streams of a card, the default stream first, and an event for each stream."""
+    """Return MAX_STREAMS streams of a card, the default stream first, and an event for each stream."""
     flags, no_time = driver.CUstream_flags.CU_STREAM_NON_BLOCKING, driver.CUevent_flags.CU_EVENT_DISABLE_TIMING
-    streams = [0, *(checked(driver.cuStreamCreate(flags)) for _ in range(STREAMS - 1))]
+    streams = [0, *(checked(driver.cuStreamCreate(flags)) for _ in range(MAX_STREAMS - 1))]
     return streams, [checked(driver.cuEventCreate(no_time)) for _ in streams]

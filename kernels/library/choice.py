@@ -61,7 +61,7 @@ BREAK_EVEN = {
 }
 SHALLOW = 16  # if a vertex is within sqrt(vertices / SHALLOW) arcs of all others, the graph is no road network
 SHARE = 10  # if at least one in SHARE vertices is a source, search all pairs (estimated from rates, not measured)
-LARGE = 2**15  # with more vertices, hierarchy/apsp is faster than blocked (estimated from rates, not measured)
+MOST_FOR_BLOCKED = 2**15  # with more vertices, hierarchy/apsp is faster (estimated from rates, not measured)
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
         return "bellman_ford/multi_source_apsp", (
             f"sparse, and the {core:,} vertices with out-arcs take {rows:,} bytes of shared memory, of {card.shared:,}"
         )
-    large = n >= LARGE and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
+    large = n >= MOST_FOR_BLOCKED and arcs * SPARSE < n * n and min(12 * n * n, MATRIX_BYTES * 3 // 2) <= card.free
     if large and not _unfit(graph, n, card, HIERARCHY_REDUCED):
         return "hierarchy/apsp", f"{core:,} vertices with out-arcs do not fit in shared memory; a hierarchy suits"
     shape = TileShape.of(Run(), packed=False)

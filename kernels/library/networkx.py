@@ -721,10 +721,10 @@ def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Itera
 
 METHODS = "dijkstra", "bellman-ford"
 OTHER_METHOD = "the method is not Dijkstra or Bellman-Ford", lambda given: given["method"] not in METHODS
-PAIR = "for one pair NetworkX searches from both ends", lambda given: None not in (given["source"], given["target"])
+ONE_PAIR = "for one pair NetworkX searches from both ends", lambda given: None not in (given["source"], given["target"])
 
 
-@networkx_algorithm(OTHER_METHOD, PAIR)
+@networkx_algorithm(OTHER_METHOD, ONE_PAIR)
 def shortest_path(
     G: Converted,
     source: Node | None = None,
@@ -748,7 +748,7 @@ def shortest_path(
     return every(G) if source is None else one(G, source)
 
 
-@networkx_algorithm(OTHER_METHOD, PAIR)
+@networkx_algorithm(OTHER_METHOD, ONE_PAIR)
 def shortest_path_length(
     G: Converted,
     source: Node | None = None,
@@ -779,7 +779,7 @@ def _reversed(paths: NodePaths) -> NodePaths:
 # Centralities and other measures.
 
 KNOWN = "distances or eccentricities are given", lambda given: given.get("sp", given.get("e")) is not None
-BOUNDS = "with bounds NetworkX takes few searches", lambda given: given["usebounds"] and not given["G"].is_directed()
+BOUNDED = "with bounds NetworkX takes few searches", lambda given: given["usebounds"] and not given["G"].is_directed()
 TREE = (
     "the center of a tree takes no search",
     lambda given: given["weight"] is None and given["G"].number_of_edges() == len(given["G"]) - 1,
@@ -832,19 +832,19 @@ def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight:
     return by_node[v] if v in G else by_node
 
 
-@networkx_algorithm(KNOWN, BOUNDS)
+@networkx_algorithm(KNOWN, BOUNDED)
 def diameter(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
     """Return the largest eccentricity."""
     return max(eccentricity(G, weight=weight).values())
 
 
-@networkx_algorithm(KNOWN, BOUNDS)
+@networkx_algorithm(KNOWN, BOUNDED)
 def radius(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> float:
     """Return the least eccentricity."""
     return min(eccentricity(G, weight=weight).values())
 
 
-@networkx_algorithm(KNOWN, BOUNDS, TREE)
+@networkx_algorithm(KNOWN, BOUNDED, TREE)
 def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the radius."""
     found = eccentricity(G, weight=weight)
@@ -852,7 +852,7 @@ def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weig
     return [node for node, value in found.items() if value == least]
 
 
-@networkx_algorithm(KNOWN, BOUNDS)
+@networkx_algorithm(KNOWN, BOUNDED)
 def periphery(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the diameter."""
     found = eccentricity(G, weight=weight)

@@ -53,7 +53,7 @@ else:
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("kernels.fast.results")
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
-NO_PATH = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
+NO_PATH_BY_DTYPE = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
 COPIED_AT_ONCE = 2**32  # maximum bytes of distances that are copied from the card to the host at once
 
 
@@ -125,7 +125,7 @@ class SearchedGraph:
 
     def constants(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays `none` and `seen` of the kernel take_targets."""
-        return np.array([NO_PATH[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
+        return np.array([NO_PATH_BY_DTYPE[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
 
     @cached_property
     def largest(self) -> int:
@@ -411,7 +411,7 @@ def _fill_from_card(search: ByNearFar | InHierarchy, wanted: Wanted, found: np.n
     for start in range(0, len(found) if found.size else 0, most):
         into = found[start : start + most].reshape(-1)
         on_card = search.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
-        if into.nbytes < copies.LARGE:
+        if into.nbytes < copies.LEAST_DOWNLOAD:
             on_card.copy_to_host(into)
         else:
             search.on.downloads.copy(on_card, into)
@@ -714,7 +714,7 @@ def places_of(sources: np.ndarray) -> dict[int, list[int]]:
 
 
 def from_float64(distances: np.ndarray, dtype: np.dtype, graph: str) -> np.ndarray:
-    """Return float64 distances as one of the types in NO_PATH; raise InputError if they do not fit in int32."""
+    """Return float64 distances in a type of NO_PATH_BY_DTYPE; raise InputError if they do not fit in int32."""
     if dtype != np.int32:
         return distances.astype(dtype, copy=False)
     finite = np.isfinite(distances)
@@ -729,7 +729,7 @@ def no_int32(graph: str) -> InputError:
 
 
 def as_type(distances: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return int32 distances, INF if there is no path, as one of the types in NO_PATH."""
+    """Return int32 distances, INF if there is no path, in a type of NO_PATH_BY_DTYPE."""
     if dtype == np.int32:
         return distances
     found = distances.astype(dtype)

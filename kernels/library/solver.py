@@ -46,7 +46,7 @@ from kernels.library.answers import (
 )
 from kernels.library.choice import NEAR_FAR, Card, choose_sssp
 from kernels.library.inputs import as_graph, check_sources
-from kernels.library.searches import NO_PATH, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
+from kernels.library.searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -786,7 +786,7 @@ def _check_positive(value: int, name: str) -> int:
 
 def _check_type(dtype: DTypeLike) -> np.dtype:
     try:
-        if (kind := np.dtype(dtype)) in NO_PATH and dtype is not None:
+        if (kind := np.dtype(dtype)) in NO_PATH_BY_DTYPE and dtype is not None:
             return kind
     except TypeError:
         pass

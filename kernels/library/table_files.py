@@ -34,13 +34,13 @@ from kernels.heartbeat import heartbeat
 from kernels.library.solver import Solver
 
 # Maximum sources of a piece, with and without a card. A piece takes a minute or less on large road networks.
-ROWS = {True: 4096, False: 64}
+PIECE_SOURCES = {True: 4096, False: 64}
 PAIRS = 2**24  # maximum distances of a piece
 SUFFIXES = ".npy", ".parquet"
 MARK = "pieces of a distance matrix for request "
 PIECES = "pieces.txt"
-OURS = re.compile(r"pieces\.txt|\.pieces\.txt\.tmp|rows\.npy|\d{12}\.parquet|\.\d{12}\.parquet\.tmp")
-LINE = re.compile(r"(\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
+PIECE_FILES = re.compile(r"pieces\.txt|\.pieces\.txt\.tmp|rows\.npy|\d{12}\.parquet|\.\d{12}\.parquet\.tmp")
+PIECE_LINE = re.compile(r"(\d{1,18}) (\d{1,18}) ([0-9a-f]{64})\n")
 
 
 def read_vertices(path: StrPath) -> np.ndarray:
@@ -96,7 +96,7 @@ class Writing:
         self.to, self.sources = to, sources
         self.targets = np.arange(solver.graph.vertices) if targets is None else targets
         self.dtype = np.dtype(dtype)
-        self.rows = min(ROWS[solver.on_card], max(1, PAIRS // max(1, len(self.targets))))
+        self.rows = min(PIECE_SOURCES[solver.on_card], max(1, PAIRS // max(1, len(self.targets))))
         destination = io.destination(to)
         self.folder = destination.with_name(f"{destination.name}.part")
         self.list_file = self.folder / PIECES
@@ -129,7 +129,7 @@ class Writing:
 
     def _listed(self) -> list[tuple[int, int, str]]:
         """Return the pieces that `pieces.txt` lists, in order, without those that overlap an earlier one."""
-        matches = filter(None, map(LINE.fullmatch, self._lines()))
+        matches = filter(None, map(PIECE_LINE.fullmatch, self._lines()))
         pieces: list[tuple[int, int, str]] = []
         for start, stop, digest in sorted((int(match[1]), int(match[2]), match[3]) for match in matches):
             if (pieces[-1][1] if pieces else 0) <= start < stop <= len(self.sources):
@@ -151,7 +151,7 @@ class Writing:
             return []
         text = self.list_file.read_text(encoding="utf-8", errors="replace") if regular.get(PIECES) else ""
         first, *lines = text.splitlines(keepends=True) or [""]
-        if not first.startswith(MARK) or not all(regular[name] for name in regular if OURS.fullmatch(name)):
+        if not first.startswith(MARK) or not all(regular[name] for name in regular if PIECE_FILES.fullmatch(name)):
             raise InputError(
                 f"{self.folder}: this folder was not made by this command: move it away, or name another file to write"
             )
@@ -185,7 +185,7 @@ class Writing:
 
     def delete_pieces(self) -> None:
         """Delete our files, `pieces.txt` last, and the folder unless it has other files."""
-        for name in sorted(filter(OURS.fullmatch, os.listdir(self.folder)), key=lambda name: name == PIECES):
+        for name in sorted(filter(PIECE_FILES.fullmatch, os.listdir(self.folder)), key=lambda name: name == PIECES):
             os.unlink(self.folder / name)
         if os.listdir(self.folder):
             logging.warning("%s: kept, because it has files that this command did not write", self.folder)

@@ -625,7 +625,7 @@ def test_a_matrix_to_all_vertices_and_one_without_sources(kernels, listed):
 @pytest.fixture
 def interrupted(kernels, listed, monkeypatch):
     """Write a matrix by pieces of two sources, and press Ctrl-C after so many pieces are written."""
-    monkeypatch.setattr(table_files, "ROWS", {True: 2, False: 2})
+    monkeypatch.setattr(table_files, "PIECE_SOURCES", {True: 2, False: 2})
 
     def run(to, after):
         all_pieces = Solver.distance_pieces

@@ -195,7 +195,7 @@ def test_another_format_is_named(put, kind):
 
 def test_both_passes_read_the_same(put, monkeypatch):
     """100,000 arcs in pieces of 64 KiB; because of a comment the last piece is read line by line."""
-    monkeypatch.setattr(io, "PIECE", 1 << 16)
+    monkeypatch.setattr(io, "READ_BYTES", 1 << 16)
     rng = np.random.default_rng(1)
     arcs = np.column_stack([rng.integers(1, 1001, (100_000, 2)), rng.integers(1, MAX_WEIGHT + 1, 100_000)])
     content = "p sp 1000 100000\n" + "".join(f"a {u} {v} {w}\n" for u, v, w in arcs.tolist())
@@ -218,10 +218,10 @@ LINES = {
 }
 
 
-@pytest.mark.parametrize("piece", [1, io.PIECE])
+@pytest.mark.parametrize("piece", [1, io.READ_BYTES])
 @pytest.mark.parametrize("line", LINES)
 def test_dimacs_names_a_wrong_line(put, monkeypatch, piece, line):
-    monkeypatch.setattr(io, "PIECE", piece)
+    monkeypatch.setattr(io, "READ_BYTES", piece)
     shown = f"'{line}'" if len(line) < 60 else ".*"
     with pytest.raises(InputError, match=rf"graph\.txt, line 7: {shown}: {LINES[line]}"):
         io.read_dimacs(put(dimacs(line)))
@@ -323,7 +323,7 @@ def test_a_python_without_lzma_says_so(put, monkeypatch):
 
 
 def short_pieces(monkeypatch, **limits):
-    for name, value in {"PIECE": 4096, "SPARE": 4096, "LINE": 1024, **limits}.items():
+    for name, value in {"READ_BYTES": 4096, "SPARE": 4096, "LINE": 1024, **limits}.items():
         monkeypatch.setattr(io, name, value)
 
 

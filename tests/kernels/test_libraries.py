@@ -33,7 +33,7 @@ def test_they_run_on_the_cpu():
 @pytest.mark.parametrize("rows", [1, 7, 40, 256])
 @pytest.mark.parametrize("key", BASELINES)
 def test_results_pass_the_check_whatever_the_blocks(monkeypatch, key, rows):
-    monkeypatch.setattr(libraries, "ROWS", rows)
+    monkeypatch.setattr(libraries, "SOURCES_AT_ONCE", rows)
     for seed in range(5):
         variant, graph = VARIANTS[key], random_graph(seed)
         _, result = harness.run_once(variant, graph, harness.RunSettings(source=seed))
@@ -65,7 +65,7 @@ def test_each_free_arc_is_read_no_more_than_twice(vertices, monkeypatch):
 
 @pytest.mark.parametrize("key", [key for key in BASELINES if key.endswith("_apsp")])
 def test_the_time_limit_is_looked_at_after_each_block(monkeypatch, key):
-    monkeypatch.setattr(libraries, "ROWS", 4)
+    monkeypatch.setattr(libraries, "SOURCES_AT_ONCE", 4)
     result = Result.poisoned("apsp", 10)
     looks = []
 

@@ -53,7 +53,7 @@ def test_reading_takes_no_more_than_is_asked_for(tmp_path, monkeypatch, form):
     path = tmp_path / "graph.txt"
     begin, end = ("", "\n") if form == "snap" else (f"{vertices} {arcs}\n", " 100\n")
     path.write_text(begin + "".join(f"{u} {v}{end}" for u, v in ends))
-    monkeypatch.setattr(io, "PIECE", 1 << 14)
+    monkeypatch.setattr(io, "READ_BYTES", 1 << 14)
     tracemalloc.start()
     io.read_snap(path) if form == "snap" else io.read_graph(path)
     taken = tracemalloc.get_traced_memory()[1]

@@ -18,7 +18,7 @@ def prepare(path: Path, out: Path) -> None:
     writable(out)
     graph = Graph.load(path)
     # Compile, outside the times below: no vertex of a complete graph has few neighbours, so METIS orders it.
-    n = elimination.FEW + 2
+    n = elimination.MAX_EARLY_DEGREE + 2
     elimination.prepare_hierarchy(Graph.from_arcs(n, *np.triu_indices(n, 1), np.ones(n * (n - 1) // 2, np.int32)))
     hierarchy = elimination.prepare_hierarchy(graph)
     with atomic(out) as file:

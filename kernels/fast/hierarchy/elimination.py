@@ -34,10 +34,10 @@ from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
 
 MAX_HEIGHT = 1022  # maximum vertices on a path of the tree: each needs a slot, besides slot 0, and a slot has ten bits
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together
-FEW = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
-CROWDED = 12  # a vertex is not eliminated early if a neighbour could then have more than CROWDED neighbours
+MAX_EARLY_DEGREE = 4  # maximum number of neighbours of a vertex that is eliminated before nested dissection
+MAX_DEGREE = 12  # a vertex is not eliminated early if a neighbour could then have more than MAX_DEGREE neighbours
 VERTEX = np.dtype(  # a vertex during early elimination: 64 bytes, one cache line
-    [("degree", np.int32), ("rank", np.int32), ("touched", np.int32), ("around", np.int32, CROWDED + 1)]
+    [("degree", np.int32), ("rank", np.int32), ("touched", np.int32), ("around", np.int32, MAX_DEGREE + 1)]
 )
 FORMAT = 1  # version of the file
 
@@ -231,14 +231,14 @@ def find_order(start: np.ndarray, around: np.ndarray) -> np.ndarray:
 
 @njit(cache=True)
 def eliminate_few(start, around, vertices):
-    """Eliminate vertices of at most two neighbours, then of at most three, up to FEW; fill `vertices` (VERTEX).
+    """Eliminate vertices of at most 2 neighbours, then of at most 3, up to MAX_EARLY_DEGREE; fill `vertices` (VERTEX).
 
     A vertex that is not eliminated gets rank -1. If its neighbours do not fit in its field `around`, they stay as in
     the graph, and the field is not filled.
 
     In a round no two neighbours are eliminated, so that a long path does not become a high tree (multiple elimination:
     J. W. H. Liu, ACM TOMS 11, 1985). The next round tries the neighbours of the eliminated vertices. A vertex stays if
-    a neighbour might get more than CROWDED neighbours, so the time is linear.
+    a neighbour might get more than MAX_DEGREE neighbours, so the time is linear.
     """
     n = len(vertices)
     for v in range(n):
@@ -248,7 +248,7 @@ def eliminate_few(start, around, vertices):
             vertex.around[: vertex.degree] = around[start[v] : start[v + 1]]
     tried, touching = np.empty(n, np.int32), np.empty(n, np.int32)
     eliminated = turn = 0
-    for few in range(2, FEW + 1):
+    for few in range(2, MAX_EARLY_DEGREE + 1):
         count = n
         for v in range(n):
             tried[v] = v
@@ -262,7 +262,7 @@ def eliminate_few(start, around, vertices):
                 most = 0
                 for u in others:
                     most = max(most, vertices[u].degree + len(others) - 2)
-                if most > CROWDED:
+                if most > MAX_DEGREE:
                     continue
                 vertex.rank = eliminated
                 eliminated += 1

@@ -37,7 +37,7 @@ LEAST_FRAGMENTS = 2.5  # least number of fragments of a level, if all were of th
 RATIO = 8  # ratio of the maximum sizes of a fragment in successive levels
 BAND = 32  # number of depths in a band
 # A class has fragments of at most this number of slots, and of more than the class before.
-WIDTHS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)
+CLASS_SLOTS = (16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256)
 SLOT_BITS = 10
 MORE_BIT = 3 * SLOT_BITS
 RECORD_ARCS = 3  # number of arcs in a record
@@ -138,7 +138,7 @@ def find_fragments(hierarchy: Hierarchy, sizes: list[int]) -> tuple[np.ndarray, 
     levels = np.searchsorted(-np.array(sizes), -size, side="right").astype(np.int32)
     fragments, tops, deepest = assign(parents, levels, hierarchy.depths)
     widths = 1 + degrees[tops] + deepest - hierarchy.depths[tops] + 1
-    order = np.lexsort((np.searchsorted(WIDTHS, widths), levels[tops]))
+    order = np.lexsort((np.searchsorted(CLASS_SLOTS, widths), levels[tops]))
     return levels, inverse(order)[fragments], tops[order], widths[order]
 
 
@@ -358,7 +358,7 @@ def classes(fragments: Fragments, level: int) -> np.ndarray:
     A class has fragments with about equally many slots.
     """
     first, end = fragments.level_start[level], fragments.level_start[level + 1]
-    of = np.searchsorted(WIDTHS, fragments.widths[first:end])
+    of = np.searchsorted(CLASS_SLOTS, fragments.widths[first:end])
     return np.r_[first + np.flatnonzero(np.diff(of, prepend=-1)), end]
 
 

@@ -32,7 +32,7 @@ from kernels.gpu.intrinsics import u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, kept, starts
 
-FEW = 2  # a level has few blocks if it has at most FEW times as many as the card can run at once
+FEW_BLOCKS = 2  # a level has few blocks if it has at most FEW_BLOCKS times as many as the card can run at once
 AHEAD = 4096  # maximum number of sources from which the card ascends before fragments are chosen
 KEPT = 2**30  # maximum bytes on the card that are kept for the next search
 
@@ -277,7 +277,7 @@ class TargetSearch:
         held = [(kind, first, end) for kind, (first, end) in zip(classes, pairwise(bounds), strict=True) if first < end]
         shared = max((shared // count for (_, count, shared), *_ in held), default=0)
         blocks = columns // LANES * (bounds[-1] - bounds[0])
-        if held and blocks <= FEW * self.run.multiprocessors * (self.run.shared_limit // shared):
+        if held and blocks <= FEW_BLOCKS * self.run.multiprocessors * (self.run.shared_limit // shared):
             return [((search_fragments(1, True, False, False), 1, shared), bounds[0], bounds[-1])]
         return held
 

@@ -20,8 +20,8 @@ from kernels.gpu.intrinsics import i32, u64
 from kernels.gpu.launching import blocks_for
 from kernels.graph import INF, starts
 
-CHUNK = 5 if SIMULATED else 4096  # vertices per thread
-SHARE = 4  # only 1 / SHARE of the columns that fit in memory are searched at once, to leave memory for the results
+VERTICES_PER_THREAD = 5 if SIMULATED else 4096
+MEMORY_SHARE = 4  # only 1 / MEMORY_SHARE of the columns that fit in memory are searched at once; results need memory
 
 
 @cuda.jit
@@ -65,13 +65,14 @@ class Selection:
 
     def __init__(self, search: ManySourceSearch, columns: int):
         self.search, self.run, self.columns = search, search.run, columns
-        self.parts = blocks_for(search.on_card.graph.vertices, CHUNK)
+        self.parts = blocks_for(search.on_card.graph.vertices, VERTICES_PER_THREAD)
         (self.counts,) = self.run.allocate((columns * self.parts, np.int32))
 
     def _launch(self, kernel, limits: np.ndarray, *into) -> None:
         many, row_of = self.search.many, self.search.on_card.vertex_rows
         (on_card,) = self.run.upload(limits.astype(np.uint32))
-        arguments = np.int32(self.columns), np.uint64(many.most), np.uint64(CHUNK), row_of, many.matrix, on_card, *into
+        sizes = np.int32(self.columns), np.uint64(many.most), np.uint64(VERTICES_PER_THREAD)
+        arguments = *sizes, row_of, many.matrix, on_card, *into
         self.run.launch((kernel, blocks_for(self.columns, LANES) * self.parts, LANES, arguments))
 
     def count(self, limits: np.ndarray) -> np.ndarray:
@@ -117,6 +118,6 @@ def vertices_within(
     their distances. Requires a search with reduces=False.
     """
     group = search.many.group
-    for piece in search.pieces(sources, max(group, search.most // SHARE // group * group)):
+    for piece in search.pieces(sources, max(group, search.most // MEMORY_SHARE // group * group)):
         selection = Selection(search, len(piece))
         yield piece, *selection.take(np.full(len(piece), limit) if nearest is None else selection.limits(nearest))

@@ -23,7 +23,7 @@ ENOUGH = 10**6  # bytes of shared memory: four sources a thread; with 0 one
 @pytest.fixture(autouse=True)
 def small_fragments(monkeypatch):
     """Several levels of fragments, and several tasks, also in trees of a few vertices."""
-    for name, value in {"SMALLEST": 3, "RATIO": 2, "LEAST_FRAGMENTS": 4, "BAND": 3, "WIDTHS": (3, 5)}.items():
+    for name, value in {"SMALLEST": 3, "RATIO": 2, "LEAST_FRAGMENTS": 4, "BAND": 3, "CLASS_SLOTS": (3, 5)}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr("kernels.fast.hierarchy.many_sources.TASK_ROWS", 7)
 
@@ -117,7 +117,7 @@ def test_what_is_dissected_is_the_graph_without_vertices_of_few_neighbours(name)
     gone = np.argsort(rank)[len(left) :]
     assert rank[gone].tolist() == list(range(len(gone)))
     expected = neighbours(on)
-    assert all(len(later) <= elimination.FEW for later in eliminate(expected, gone.tolist()).values())
+    assert all(len(later) <= elimination.MAX_EARLY_DEGREE for later in eliminate(expected, gone.tolist()).values())
     start, around = elimination.pack(left, start, around, vertices)
     found = [left[around[first:end]].tolist() for first, end in pairwise(start)]
     assert [sorted(one) for one in found] == [sorted(expected[v]) for v in left.tolist()]
@@ -233,7 +233,7 @@ def test_layouts_have_every_arc_once_and_a_launch_has_fragments_of_one_width(sha
     for level in range(cut.levels):
         first = fragments.classes(cut, level)
         assert first[0] == cut.level_start[level] and first[-1] == cut.level_start[level + 1]
-        of = [set(np.searchsorted(fragments.WIDTHS, cut.widths[a:b])) for a, b in pairwise(first)]
+        of = [set(np.searchsorted(fragments.CLASS_SLOTS, cut.widths[a:b])) for a, b in pairwise(first)]
         assert all(len(one) == 1 for one in of) and len(set.union(set(), *of)) == len(of)
 
 

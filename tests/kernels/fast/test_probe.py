@@ -31,18 +31,18 @@ def levels_by_scipy(graph, source):
 def test_it_goes_by_levels(make, source, monkeypatch):
     graph, sizes = make(90), levels_by_scipy(make(90), source)
     on = searches_on(graph)
-    monkeypatch.setattr(probe, "WIDE", 91)
+    monkeypatch.setattr(probe, "WIDE_LEVEL", 91)
     assert probe.reach(on, source) == Reached(len(sizes), sizes.sum(), False, True)
     monkeypatch.setattr(probe, "LEVELS", 2)
     assert probe.reach(on, source) == Reached(min(2, len(sizes)), sizes[:3].sum(), False, len(sizes) < 3)
     if len(sizes) > 1:
-        monkeypatch.setattr(probe, "WIDE", sizes[1])
+        monkeypatch.setattr(probe, "WIDE_LEVEL", sizes[1])
         assert probe.reach(on, source) == Reached(1, sizes[:2].sum(), True, False)
 
 
 @pytest.mark.simulator
 def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(monkeypatch):
-    monkeypatch.setattr(probe, "WIDE", 1000)
+    monkeypatch.setattr(probe, "WIDE_LEVEL", 1000)
     monkeypatch.setattr(near_far_layout, "WIDTHS", (4,))
     few, many = graphs.star(3 + near_far_layout.DIRECT), graphs.star(9 + near_far_layout.DIRECT)
     assert probe.reach(searches_on(few), 1)[1:] == (few.vertices, False, True)

@@ -73,7 +73,7 @@ def test_fragments_are_ordered_by_class(shape):
 
 @pytest.mark.parametrize("few", [0, 2], ids=["a launch per class", "a launch per level"])
 def test_distances_to_some_targets(shape, few, monkeypatch):
-    monkeypatch.setattr(targets, "FEW", few)
+    monkeypatch.setattr(targets, "FEW_BLOCKS", few)
     exact, random = all_distances(shape), np.random.default_rng(0)
     search = TargetSearch(searches(shape))
     for count, ends in ((1, [0]), (7, [1, 0, 1]), (shape.vertices, random.permutation(shape.vertices))):

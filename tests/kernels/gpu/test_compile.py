@@ -19,7 +19,7 @@ from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
-from kernels.library.searches import NO_PATH
+from kernels.library.searches import NO_PATH_BY_DTYPE
 from kernels.registry import VARIANTS
 from kernels.run import Result
 from tests.revisions import digest
@@ -133,11 +133,11 @@ def in_hierarchy():
     search = all_pairs.ManySourceSearch(on, reduces=False, run=run)
     to_some, seen = targets.TargetSearch(search), np.zeros(3, np.int32)
     to_some.uploads = SimpleNamespace(restart=lambda: None, copy=lambda *arrays: list(arrays))
-    for kind in NO_PATH:
+    for kind in NO_PATH_BY_DTYPE:
         to_some.search(np.array([7]), np.array([3, 500]), INF - 1, np.empty(1, kind), np.empty(2, kind), seen)
     many = np.zeros(600 * 2, np.int32)
     dist = np.empty(600, np.int32)
-    for kind in NO_PATH:
+    for kind in NO_PATH_BY_DTYPE:
         none, out = np.empty(1, kind), np.empty(2, kind)
         run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
     search.allocate(1)

@@ -161,7 +161,7 @@ def test_launches_of_a_step_may_overlap_and_the_next_step_waits(driver, monkeypa
         monkeypatch.setattr(bindings, name, lambda flags: (SUCCESS, next(numbers)))
     for name in ("cuEventRecord", "cuStreamWaitEvent"):
         monkeypatch.setattr(bindings, name, lambda *given, name=name: driver.append((name, *given)) or (SUCCESS,))
-    monkeypatch.setattr(launching, "STREAMS", 2)  # stream 1, and events 2 and 3
+    monkeypatch.setattr(launching, "MAX_STREAMS", 2)  # stream 1, and events 2 and 3
     monkeypatch.setattr(launching, "_streams", cache(launching._streams.__wrapped__))
     monkeypatch.setattr(launching, "_prefer_shared_memory", lambda *_: None)
     number, passed = np.uint32(9), []

@@ -48,7 +48,7 @@ def on_card(monkeypatch, request):
     monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     monkeypatch.setattr(choice, "SHARE", 0)
     monkeypatch.setattr(searches, "COPIED_AT_ONCE", 300)
-    for name, value in {"LARGE": 100, "BUFFER": 48}.items():
+    for name, value in {"LEAST_DOWNLOAD": 100, "BUFFER": 48}.items():
         monkeypatch.setattr(copies, name, value)
     make = functools.partial(all_pairs.ManySourceSearch, bytes=5000)
     monkeypatch.setattr(

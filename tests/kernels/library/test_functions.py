@@ -855,7 +855,7 @@ def test_rows_pay_later_than_what_is_reduced(streets):
 def test_all_pairs_of_a_large_road_network(streets, monkeypatch):
     small = Card(9000, CARD.free)
     assert choose_apsp(streets, small)[0] == "floyd_warshall/blocked16"
-    monkeypatch.setattr(choice, "LARGE", 2500)
+    monkeypatch.setattr(choice, "MOST_FOR_BLOCKED", 2500)
     monkeypatch.setattr(many_sources, "LANES", 2)
     assert choose_apsp(streets, small)[0] == "hierarchy/apsp"
     assert choose_apsp(streets, Card(9000, 12 * 2500**2))[0] == "hierarchy/apsp"
