@@ -9,18 +9,20 @@
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
-`kernels.csgraph` has the names and signatures of scipy.sparse.csgraph, `kernels.centrality` closeness and related
-measures, `kernels.graph` the class `Graph`, `kernels.io` the readers of graph files, and `kernels.errors` the
-exceptions. Each module is imported when it is first used.
-`kernels.__version__` is the version.
+The module `csgraph` has the names and signatures of scipy.sparse.csgraph, `centrality` closeness and related measures,
+`graph` the class `Graph`, `io` the readers of graph files, and `errors` the exceptions. Each module is imported when it
+is first used. `__version__` is the version.
+
+The package is installed as cuda_shortest_paths. In the repository it is the folder kernels/, which is imported as
+`kernels`.
 
 Examples
 --------
->>> import kernels
->>> paths = kernels.shortest_paths("workflow/samples/sample1.txt", source=0)
+>>> import cuda_shortest_paths
+>>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
 >>> paths.distances
 array([ 0.,  4.,  7.,  9., 12., 13.])
->>> with kernels.prepare("workflow/samples/sample1.txt") as solver:
+>>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
 ...     solver.path(0, 3)
 [0, 1, 2, 3]
 """
@@ -32,9 +34,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kernels import centrality, csgraph, errors, generate, graph, io  # noqa: F401
-    from kernels.library.answers import Distances, Eccentricities, Paths
-    from kernels.library.solver import (
+    from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
+    from .library.answers import Distances, Eccentricities, Paths
+    from .library.solver import (
         Solver,
         all_pairs,
         distance_pieces,
@@ -68,7 +70,7 @@ MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 def __getattr__(name: str) -> Any:
     """Import a module when it is first used, because importing SciPy and CUDA's bindings is slow."""
     if name in __all__:
-        from kernels.library import solver
+        from .library import solver
 
         return getattr(solver, name)
     if name in MODULES:

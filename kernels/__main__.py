@@ -1,10 +1,10 @@
 """Find shortest paths in a graph file, run one named variant, or convert or generate a graph.
 
-python -m kernels sssp graph.txt --source 0 > distances.txt
-python -m kernels sssp graph.mtx --sources 0 5 9 --to distances.npz
-python -m kernels matrix graph.npz --sources homes.txt --targets shops.txt --to distances.npy
-python -m kernels bellman_ford stride_flag graph.txt --source 0 --validate --output print
-python -m kernels parse USA-road-d.NY.gr.gz --to nyc.txt
+%(prog)s sssp graph.txt --source 0 > distances.txt
+%(prog)s sssp graph.mtx --sources 0 5 9 --to distances.npz
+%(prog)s matrix graph.npz --sources homes.txt --targets shops.txt --to distances.npy
+%(prog)s bellman_ford stride_flag graph.txt --source 0 --validate --output print
+%(prog)s parse USA-road-d.NY.gr.gz --to nyc.txt
 """
 
 from __future__ import annotations
@@ -20,26 +20,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TextIO
 
-from kernels.errors import InputError, PrintableFormatter, TimeLimit, naming, printable, reported
-from kernels.lazy import LazyModule
+from .errors import COMMAND, InputError, PrintableFormatter, TimeLimit, naming, printable, reported
+from .lazy import LazyModule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import numpy as np
 
-    from kernels.graph import Graph
-    from kernels.library.answers import Distances, Paths
-    from kernels.registry import Variant
-    from kernels.run import Result, Run
+    from .graph import Graph
+    from .library.answers import Distances, Paths
+    from .registry import Variant
+    from .run import Result, Run
 
 # Imported when first used, inside `reported`, so that Ctrl-C during a slow import ends the program quietly.
-io, generate, solver = LazyModule("kernels.io"), LazyModule("kernels.generate"), LazyModule("kernels.library.solver")
-choice, searches = LazyModule("kernels.library.choice"), LazyModule("kernels.library.searches")
-inputs, table_files = LazyModule("kernels.library.inputs"), LazyModule("kernels.library.table_files")
-harness, heartbeat = LazyModule("kernels.harness"), LazyModule("kernels.heartbeat")
-registry, checks = LazyModule("kernels.registry"), LazyModule("kernels.check")
-card, driver = LazyModule("kernels.gpu.card"), LazyModule("kernels.gpu.driver")
+io, generate = LazyModule(".io", __package__), LazyModule(".generate", __package__)
+solver, choice = LazyModule(".library.solver", __package__), LazyModule(".library.choice", __package__)
+searches, inputs = LazyModule(".library.searches", __package__), LazyModule(".library.inputs", __package__)
+table_files = LazyModule(".library.table_files", __package__)
+harness, heartbeat = LazyModule(".harness", __package__), LazyModule(".heartbeat", __package__)
+registry, checks = LazyModule(".registry", __package__), LazyModule(".check", __package__)
+card, driver = LazyModule(".gpu.card", __package__), LazyModule(".gpu.driver", __package__)
 PROBLEMS = {"sssp": "from one source", "apsp": "between all pairs"}
 TOOLS = {
     "parse": "convert a DIMACS file, with vertices from 1, to the text form, with vertices from 0",
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> None:
     if searches.SearchedGraph(graph).has_too_long(result.distances):
         raise InputError(
             f"{graph.name}: a distance is above 2147483646, the most that a variant can find: scale the weights down, "
-            f"or use python -m kernels {variant.problem}, which has no such limit"
+            f"or use {COMMAND} {variant.problem}, which has no such limit"
         )
     if args.output == "print":
         with naming("standard output"):
@@ -241,7 +242,7 @@ def write_paths(file: TextIO, variant: Variant, result: Result) -> None:
 
 
 def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]:
-    from kernels.graph import INF
+    from .graph import INF
 
     for node, cost in enumerate(distances.tolist()):
         if cost == INF:
@@ -252,7 +253,7 @@ def path_lines(distances: np.ndarray, predecessors: np.ndarray) -> Iterator[str]
             path.append(before)
             if len(path) > len(predecessors):
                 raise InputError(
-                    f"the predecessors of vertex {node} form a cycle of arcs of weight 0: use python -m kernels sssp "
+                    f"the predecessors of vertex {node} form a cycle of arcs of weight 0: use {COMMAND} sssp "
                     "or apsp, which choose a variant for such weights"
                 )
         yield f"{node}\t{cost}\t{'->'.join(map(str, reversed(path)))}\n"
@@ -267,7 +268,7 @@ class Parser(argparse.ArgumentParser):
 
 def parser(first: str = "") -> argparse.ArgumentParser:
     """Return the argument parser. Omit the algorithms, whose import is slow, if `first` is another command."""
-    top = Parser(prog="python -m kernels", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top = Parser(prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = top.add_subparsers(required=True, metavar="PROBLEM, ALGORITHM or TOOL")
     for problem, text in PROBLEMS.items():
         help_text = f"find shortest paths {text}, by the variant that suits the graph"

@@ -1,4 +1,4 @@
-"""Centralities and other measures of distances; the functions are those of kernels/library/centrality.py."""
+"""Centralities and other measures of distances; the functions are those of library/centrality.py."""
 
-from kernels.library.centrality import *  # noqa: F403
-from kernels.library.centrality import __doc__  # noqa: F401
+from .library.centrality import *  # noqa: F403
+from .library.centrality import __doc__  # noqa: F401

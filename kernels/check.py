@@ -13,9 +13,9 @@ import numpy as np
 from numba import njit, prange
 from scipy.sparse import csgraph, csr_array
 
-from kernels.errors import WrongResult
-from kernels.graph import INF, Graph
-from kernels.run import Result
+from .errors import WrongResult
+from .graph import INF, Graph
+from .run import Result
 
 BATCH = 256  # rows that the oracle computes at once
 PARTS = 1024  # of the vertices, whose arcs the cores look at

@@ -36,6 +36,8 @@ ADVICE = {
 }
 TOO_MANY_BLOCKS = "the card cannot hold all blocks of a kernel at once, which wait for each other: take a smaller grid"
 
+COMMAND = f"python -m {__package__}"  # runs __main__.py
+
 
 def printable(text: str) -> str:
     r"""Return the text with each unprintable character, such as a terminal's control character, as an escape: \x1b."""

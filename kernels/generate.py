@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernels import memory
-from kernels.errors import InputError, StrPath, whole
-from kernels.graph import MAX_COUNT, MAX_WEIGHT
-from kernels.io import read_snap, read_text, write_text
-from kernels.lazy import LazyModule
+from . import memory
+from .errors import InputError, StrPath, whole
+from .graph import MAX_COUNT, MAX_WEIGHT
+from .io import read_snap, read_text, write_text
+from .lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import spatial

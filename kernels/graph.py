@@ -24,9 +24,9 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernels import memory
-from kernels.errors import InputError, StrPath, whole
-from kernels.lazy import LazyModule
+from . import memory
+from .errors import InputError, StrPath, whole
+from .lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -166,7 +166,7 @@ class Graph(CompressedRows):
 
     Examples
     --------
-    >>> from kernels.graph import Graph
+    >>> from cuda_shortest_paths.graph import Graph
     >>> graph = Graph.from_arcs(3, tails=[0, 1, 0], heads=[1, 2, 2], weights=[4, 1, 7])
     >>> graph.vertices, graph.arcs, graph.indptr.tolist()
     (3, 3, [0, 2, 3, 3])
@@ -241,7 +241,7 @@ class Graph(CompressedRows):
 
         Examples
         --------
-        >>> from kernels.graph import Graph
+        >>> from cuda_shortest_paths.graph import Graph
         >>> Graph.from_arcs(2, tails=[0, 1], heads=[1, 0], weights=[3, 5]).matrix
         array([[0, 3],
                [5, 0]], dtype=int32)
@@ -303,7 +303,7 @@ class Graph(CompressedRows):
         Examples
         --------
         >>> import pandas as pd
-        >>> from kernels.graph import Graph
+        >>> from cuda_shortest_paths.graph import Graph
         >>> roads = pd.DataFrame({"u": [0, 1], "v": [1, 2], "minutes": [4, 1]})
         >>> graph = Graph.from_edges(roads["u"], roads["v"], roads["minutes"], directed=False)
         >>> graph.vertices, graph.arcs
@@ -343,7 +343,7 @@ class Graph(CompressedRows):
         Examples
         --------
         >>> import networkx as nx
-        >>> from kernels.graph import Graph
+        >>> from cuda_shortest_paths.graph import Graph
         >>> roads = nx.Graph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 1})])
         >>> Graph.from_networkx(roads).to_scipy().toarray()
         array([[0., 4., 0.],
@@ -413,7 +413,7 @@ class Graph(CompressedRows):
 
         Examples
         --------
-        >>> from kernels.graph import Graph
+        >>> from cuda_shortest_paths.graph import Graph
         >>> Graph.from_arcs(2, tails=[0, 0], heads=[1, 1], weights=[5, 3]).to_scipy().toarray()
         array([[0., 3.],
                [0., 0.]])

@@ -7,12 +7,12 @@ from dataclasses import fields, replace
 
 import numpy as np
 
-from kernels import run as runs
-from kernels.graph import Graph
-from kernels.heartbeat import heartbeat
-from kernels.registry import Variant
-from kernels.run import Result, Run
-from kernels.settings import RunSettings
+from . import run as runs
+from .graph import Graph
+from .heartbeat import heartbeat
+from .registry import Variant
+from .run import Result, Run
+from .settings import RunSettings
 
 PARALLEL = 33  # arcs in each direction in the graph of `compile_variant`: more arcs than a row of any layout holds
 OF_RUN = tuple(each.name for each in fields(RunSettings) if each.name in {of_run.name for of_run in fields(Run)})

@@ -7,7 +7,7 @@ Three forms of text, each plain or compressed by gzip, bzip2 or xz:
     text     "n m", then "u v w" for each arc, vertices from 0
 
 `parse` converts DIMACS to text, and `generate.add` converts SNAP to text. `read_graph` reads DIMACS, text
-and packed graphs (kernels.graph). It also reads sparse arrays, by SciPy: .npz files of scipy.sparse.save_npz, and
+and packed graphs (`Graph.save`). It also reads sparse arrays, by SciPy: .npz files of scipy.sparse.save_npz, and
 Matrix Market files (.mtx, plain or compressed). SciPy reads "5km" as 5, so the lines of a Matrix Market file are
 checked first.
 
@@ -44,10 +44,10 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernels import memory
-from kernels.errors import InputError, StrPath, naming
-from kernels.graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
-from kernels.lazy import LazyModule
+from . import memory
+from .errors import COMMAND, InputError, StrPath, naming
+from .graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
+from .lazy import LazyModule
 
 if TYPE_CHECKING:
     import bz2
@@ -687,7 +687,7 @@ def read_graph(path: StrPath) -> Graph:
 
     Examples
     --------
-    >>> from kernels import io
+    >>> from cuda_shortest_paths import io
     >>> graph = io.read_graph("workflow/samples/sample1.txt")
     >>> graph.name, graph.vertices, graph.arcs
     ('sample1', 6, 9)
@@ -877,7 +877,7 @@ def _whole(path: Path, array: Any, name: str) -> Graph:
     if len(wrong):
         raise InputError(
             f"{path}: weight {arcs.data[wrong[0]]}: a variant takes whole numbers from 0 to {MAX_WEIGHT}: scale them, "
-            "or take python -m kernels sssp or apsp, which takes any"
+            f"or take {COMMAND} sssp or apsp, which takes any"
         )
     tails, heads = arcs.coords
     return Graph.from_arcs(arcs.shape[0], tails, heads, arcs.data.astype(np.int64), meta={"name": name})
@@ -904,7 +904,7 @@ FORMATS = {  # by their names in config.yaml
     "text": GraphFormat("text", ".txt", "n m, then u v w", read_text),
     "dimacs": GraphFormat("DIMACS", ".gr", "p sp n m, then a u v w", read_dimacs, marks=b"cpa"),
     "snap": GraphFormat(
-        "SNAP", ".txt", "u v, without weights", read_snap, marks=b"#", command="python -m kernels add {} --to OUT"
+        "SNAP", ".txt", "u v, without weights", read_snap, marks=b"#", command=f"{COMMAND} add {{}} --to OUT"
     ),
     "matrix_market": GraphFormat("Matrix Market", ".mtx", "coordinates", read_array, has_arcs=False),
     "packed": GraphFormat(

@@ -7,13 +7,16 @@ from typing import Any
 
 
 class LazyModule:
-    """Stand in for the module `name`, which is imported when an attribute is first used."""
+    """Stand in for a module, which is imported when an attribute is first used.
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    `name` and `package` are those of importlib.import_module.
+    """
+
+    def __init__(self, name: str, package: str | None = None) -> None:
+        self._name = name, package
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(importlib.import_module(self._name), name)
+        return getattr(importlib.import_module(*self._name), name)
 
 
 class LazyFunction:

@@ -17,8 +17,8 @@ import numpy as np
 from numba import njit, prange
 from scipy.sparse import csgraph
 
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from .graph import INF, Graph
+from .run import Result, Run
 
 SOURCES_AT_ONCE = 256  # sources in a block
 

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from kernels.errors import InputError, naming
+from .errors import InputError, naming
 
 NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)  # of flock, if the disk has no locks
 LOCK_START = "process "  # the first bytes of a lock file

@@ -6,7 +6,7 @@ import functools
 import os
 from pathlib import Path
 
-from kernels.errors import InputError
+from .errors import InputError
 
 MEMBERSHIP = Path("/proc/self/cgroup")  # lists the control groups of this process (Linux)
 GROUPS = Path("/sys/fs/cgroup")  # the mount point of control groups

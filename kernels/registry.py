@@ -10,11 +10,11 @@ import importlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from kernels.errors import InputError, NotInstalled
-from kernels.lazy import LazyFunction
+from .errors import InputError, NotInstalled
+from .lazy import LazyFunction
 
 if TYPE_CHECKING:
-    from kernels.graph import Graph
+    from .graph import Graph
 
 ALL_PAIRS_REVISION = 2  # like Variant.revision, for all pairs without a matrix (fast/hierarchy/all_pairs.py)
 MAX_IN_32_BITS = 2**16 - 1  # maximum number of vertices whose pairs can be numbered in 32 bits

@@ -15,11 +15,11 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from kernels.errors import NotEnoughMemory, TimeLimit
-from kernels.gpu import card, launching
-from kernels.gpu.card import SIMULATED, CardTimer
-from kernels.gpu.compiler import cuda, types
-from kernels.gpu.launching import STEP, blocks_for, check_arguments, prepared
+from .errors import NotEnoughMemory, TimeLimit
+from .gpu import card, launching
+from .gpu.card import SIMULATED, CardTimer
+from .gpu.compiler import cuda, types
+from .gpu.launching import STEP, blocks_for, check_arguments, prepared
 
 PHASES = ("copy_in", "kernels", "predecessors", "copy_out")
 UNQUERIED_BYTES = 2**26  # bytes; if a Run does not wait and needs less, it does not query the free memory

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from numbers import Real
 from typing import Any
 
-from kernels.errors import InputError, whole
-from kernels.graph import INF, check_flag
+from .errors import InputError, whole
+from .graph import INF, check_flag
 
 YEAR_S = 365 * 24 * 3600
 

@@ -35,12 +35,12 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from kernels.gpu.card import SIMULATED, gpu_visible, has_16_bit_pair_minimum
-from kernels.gpu.compiler import cuda, uint32
-from kernels.gpu.intrinsics import add_min, add_min_pairs, i32, load_four, store_four, u32, u64
-from kernels.gpu.launching import STEP, blocks_for
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from ..gpu.card import SIMULATED, gpu_visible, has_16_bit_pair_minimum
+from ..gpu.compiler import cuda, uint32
+from ..gpu.intrinsics import add_min, add_min_pairs, i32, load_four, store_four, u32, u64
+from ..gpu.launching import STEP, blocks_for
+from ..graph import INF, Graph
+from ..run import Result, Run
 
 MAX_DEPTH = 16  # maximum of TileShape.depth
 PAD = 4  # unused words after each row of to_k, to avoid bank conflicts of a warp that writes to several rows at once

@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import csgraph
 
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import i32, thread_x, u32
-from kernels.gpu.launching import blocks_for
-from kernels.graph import Graph, kept
-from kernels.paper.bellman_ford import drive, relax_arc, set_predecessor, update_stride
-from kernels.run import Result, Run
+from ..gpu.compiler import cuda
+from ..gpu.intrinsics import i32, thread_x, u32
+from ..gpu.launching import blocks_for
+from ..graph import Graph, kept
+from ..paper.bellman_ford import drive, relax_arc, set_predecessor, update_stride
+from ..run import Result, Run
 
 WARP = 32
 SLOTS_PER_ARC = 4  # maximum ratio of all slots to the slots that hold an arc

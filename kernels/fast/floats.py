@@ -36,17 +36,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from kernels.fast.float_graph import LANES, NONE, SOURCE, FloatGraph
-from kernels.graph import INF
-from kernels.lazy import LazyModule
+from ..graph import INF
+from ..lazy import LazyModule
+from .float_graph import LANES, NONE, SOURCE, FloatGraph
 
 if TYPE_CHECKING:
-    from kernels.run import Run
+    from ..run import Run
 
 EPSILON = 1e-15  # tolerance below 0 before a cycle counts as negative, as in SciPy
 MAX_BLOCKS = 2**20
 u32 = np.uint32
-kernels = LazyModule("kernels.fast.floats_kernels")  # imports numba
+kernels = LazyModule(".floats_kernels", __package__)  # imports numba
 
 
 class Float64Result(NamedTuple):

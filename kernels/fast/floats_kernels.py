@@ -1,11 +1,11 @@
-"""Kernels of the searches with float64 weights; kernels/fast/floats.py explains them."""
+"""Kernels of the searches with float64 weights; fast/floats.py explains them."""
 
 from functools import cache
 
-from kernels.fast.float_graph import LANES, NONE, SOURCE, TINY
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import LAUNCH_BOUNDS, i32, thread_x, u32, u64
-from kernels.graph import INF
+from ..gpu.compiler import cuda
+from ..gpu.intrinsics import LAUNCH_BOUNDS, i32, thread_x, u32, u64
+from ..graph import INF
+from .float_graph import LANES, NONE, SOURCE, TINY
 
 
 @cuda.jit

@@ -27,12 +27,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.gpu.card import SIMULATED, has_16_bit_pair_minimum
-from kernels.gpu.compiler import cuda, uint32, uint64
-from kernels.gpu.intrinsics import HIGH, LOW, i32, min_pairs, min_pairs_native, u32, u64
-from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph, kept, starts
-from kernels.run import Result, Run
+from ..gpu.card import SIMULATED, has_16_bit_pair_minimum
+from ..gpu.compiler import cuda, uint32, uint64
+from ..gpu.intrinsics import HIGH, LOW, i32, min_pairs, min_pairs_native, u32, u64
+from ..gpu.launching import blocks_for
+from ..graph import INF, Graph, kept, starts
+from ..run import Result, Run
 
 SOURCES_PER_BLOCK = 8
 SLICE = 32  # number of vertices whose arcs are interleaved, so that a warp reads one arc of each vertex at once

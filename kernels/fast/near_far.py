@@ -66,20 +66,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernels.fast import near_far_layout
-from kernels.fast.near_far_layout import LENGTHS, WIDTHS, RowLayout
-from kernels.graph import INF, Graph
-from kernels.lazy import LazyModule
+from ..graph import INF, Graph
+from ..lazy import LazyModule
+from . import near_far_layout
+from .near_far_layout import LENGTHS, WIDTHS, RowLayout
 
 if TYPE_CHECKING:
-    from kernels.run import Result, Run
+    from ..run import Result, Run
 
 DELTA, LOW_DEGREE = 128, 4  # see default_window
 THREADS, WIDE_THREADS = 512, 1024  # maximum per block; WIDE_THREADS if rows have more than 4 words
 WIDE_DEGREE = 8  # minimum mean out-degree for WIDE_THREADS if rows have 4 words
 MAX_QUEUE = 4096  # maximum entries of a near queue, a power of two
 MIN_QUEUE = 64  # minimum entries of a near queue, even if shared memory is short
-kernels = LazyModule("kernels.fast.near_far_kernels")  # imports numba
+kernels = LazyModule(".near_far_kernels", __package__)  # imports numba
 
 
 class RowsOnCard(NamedTuple):

@@ -1,10 +1,14 @@
-"""Kernels of kernels/fast/near_far.py, which explains them."""
+"""Kernels of fast/near_far.py, which explains them."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from kernels.fast.near_far_layout import (
+from ..gpu.card import SIMULATED
+from ..gpu.compiler import cuda, uint32, uint64
+from ..gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, load_fresh, thread_x, u32, u64
+from ..graph import INF
+from .near_far_layout import (
     ARRIVED,
     BUSY,
     CALLED,
@@ -17,10 +21,6 @@ from kernels.fast.near_far_layout import (
     UNEVEN,
     WASTEFUL,
 )
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda, uint32, uint64
-from kernels.gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, i32, load_fresh, thread_x, u32, u64
-from kernels.graph import INF
 
 CROWDED = 512  # a block calls a meeting if its queue exceeds CROWDED and twice its length after the last meeting
 FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two meetings

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.graph import Graph, kept
+from ..graph import Graph, kept
 
 WIDTHS = (4, 8, 16, 32)  # arcs of a row: a power of two
 DIRECT = 124  # maximum arcs behind a link to arcs

@@ -11,11 +11,11 @@ from functools import cache
 
 import numpy as np
 
-from kernels.errors import WrongResult
-from kernels.fast.blocked_floyd_warshall import TileShape, run_rounds
-from kernels.gpu.compiler import cuda, uint32
-from kernels.gpu.intrinsics import add_min, add_min_pairs, u32
-from kernels.run import Run
+from ..errors import WrongResult
+from ..gpu.compiler import cuda, uint32
+from ..gpu.intrinsics import add_min, add_min_pairs, u32
+from ..run import Run
+from .blocked_floyd_warshall import TileShape, run_rounds
 
 CHAINS = 48
 THREADS = 512  # maximum per block; each thread needs 2 * CHAINS registers

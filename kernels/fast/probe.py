@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.fast import near_far
-from kernels.graph import Graph
-from kernels.lazy import LazyModule
+from ..graph import Graph
+from ..lazy import LazyModule
+from . import near_far
 
 LEVELS = 500  # maximum number of levels of the breadth-first search
 WIDE_LEVEL = 64  # minimum number of vertices of a wide level
 THREADS = 256  # maximum number of threads of the block
 LEVEL_US = 1.5  # time of a search per level: a round takes 1 us, and there are more rounds than levels
 VERTEX_US, ARC_US = 0.05, 0.025  # time of SciPy's search on a narrow graph, including making SciPy's array
-kernels = LazyModule("kernels.fast.probe_kernels")  # imports numba
+kernels = LazyModule(".probe_kernels", __package__)  # imports numba
 
 
 class Reached(NamedTuple):

@@ -1,9 +1,9 @@
-"""Kernels of kernels/fast/probe.py, which explains them."""
+"""Kernels of fast/probe.py, which explains them."""
 
-from kernels.fast.near_far_kernels import COUNT, NO_ARC
-from kernels.fast.near_far_layout import FAN, LINK
-from kernels.gpu.compiler import cuda, uint32
-from kernels.gpu.intrinsics import i32, thread_x, u32, u64
+from ..gpu.compiler import cuda, uint32
+from ..gpu.intrinsics import i32, thread_x, u32, u64
+from .near_far_kernels import COUNT, NO_ARC
+from .near_far_layout import FAN, LINK
 
 ADDED, FANS = 0, 1  # counters: number of queued vertices; whether a queued vertex has a fan
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import thread_x
-from kernels.graph import INF
+from ..gpu.compiler import cuda
+from ..gpu.intrinsics import thread_x
+from ..graph import INF
 
 NO_PREDECESSOR = -9999
 

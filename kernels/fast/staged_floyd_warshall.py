@@ -27,13 +27,13 @@ distances of the next strip come, and the predecessors of the previous strip go.
 
 import numpy as np
 
-from kernels.fast.blocked_floyd_warshall import ROW_THREADS, TileShape, blocked, find_predecessors, kernels, upload_arcs
-from kernels.fast.blocked_floyd_warshall import launches as launches_blocked
-from kernels.gpu.compiler import cuda
-from kernels.gpu.copies import Copies
-from kernels.gpu.launching import STEP, blocks_for
-from kernels.graph import Graph
-from kernels.run import Result, Run
+from ..gpu.compiler import cuda
+from ..gpu.copies import Copies
+from ..gpu.launching import STEP, blocks_for
+from ..graph import Graph
+from ..run import Result, Run
+from .blocked_floyd_warshall import ROW_THREADS, TileShape, blocked, find_predecessors, kernels, upload_arcs
+from .blocked_floyd_warshall import launches as launches_blocked
 
 MATRIX_PARTS = 4  # at most 1 / MATRIX_PARTS of the matrix is on the card, but a strip has at least one row of tiles
 STRIPS = 5  # on the card at a time: the pivot, the next pivot, and the strips that are coming, computed and going

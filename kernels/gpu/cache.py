@@ -26,8 +26,8 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from kernels.gpu.compiler import cuda
-from kernels.gpu.driver import SETTINGS, STARTED, checked, driver
+from .compiler import cuda
+from .driver import SETTINGS, STARTED, checked, driver
 
 log = logging.getLogger(__name__)
 KEYS = 16  # maximum number of folders

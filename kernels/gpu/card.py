@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
 from typing import Any
 
-from kernels.errors import InputError, NotEnoughMemory
-from kernels.gpu import SIMULATOR, internals
-from kernels.gpu.compiler import SIMULATED, cuda
-from kernels.gpu.driver import MISSING, cards, driver
+from ..errors import InputError, NotEnoughMemory
+from . import SIMULATOR, internals
+from .compiler import SIMULATED, cuda
+from .driver import MISSING, cards, driver
 
 if SIMULATED:
     internals.improve_simulator()

@@ -13,8 +13,8 @@ from numba import cuda as target
 from numba.extending import intrinsic
 from numba.np.numpy_support import as_dtype
 
-from kernels.errors import InputError
-from kernels.gpu.driver import MISSING
+from ..errors import InputError
+from .driver import MISSING
 
 __all__ = ["SIMULATED", "as_dtype", "cuda", "int32", "intrinsic", "typeof", "types", "uint8", "uint32", "uint64"]
 SIMULATED = bool(config.ENABLE_CUDASIM)  # type: ignore[attr-defined]  # set by numba at its import

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernels.gpu import card, internals
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda
-from kernels.gpu.driver import checked, driver
-from kernels.graph import starts
-from kernels.lazy import LazyModule
+from ..graph import starts
+from ..lazy import LazyModule
+from . import card, internals
+from .card import SIMULATED
+from .compiler import cuda
+from .driver import checked, driver
 
 if TYPE_CHECKING:
-    from kernels.run import Run
+    from ..run import Run
 
 runtime = LazyModule("cuda.bindings.runtime")
 LEAST_DOWNLOAD = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from kernels.errors import InputError
+from ..errors import InputError
 
 try:
     from cuda.bindings import driver

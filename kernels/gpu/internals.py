@@ -1,7 +1,7 @@
 """Undocumented parts of numba: handles of kernels, the form in which arguments are passed, the simulator's threads.
 
 This module is written for version WRITTEN_FOR of numba-cuda. Before the first launch on a card,
-kernels/gpu/launching.py launches `echo`, and `check_echo` raises an error if the installed version passes arguments in
+gpu/launching.py launches `echo`, and `check_echo` raises an error if the installed version passes arguments in
 another form.
 """
 
@@ -10,11 +10,11 @@ from importlib.metadata import version
 
 import numpy as np
 
-from kernels.gpu.compiler import as_dtype, cuda, types
-from kernels.lazy import LazyModule
+from ..lazy import LazyModule
+from .compiler import as_dtype, cuda, types
 
 WRITTEN_FOR = "0.30.4"
-cache = LazyModule("kernels.gpu.cache")  # not used by the simulator
+cache = LazyModule(".cache", __package__)  # not used by the simulator
 _HANDLES: dict[tuple, tuple[int, bool]] = {}  # key: card, kernel and types of its arguments
 
 
@@ -82,7 +82,7 @@ def check_echo(arrived: np.ndarray) -> None:
     if not np.array_equal(arrived, EXPECTED):
         raise RuntimeError(
             f"numba-cuda {version('numba-cuda')} passes arguments to kernels otherwise than numba-cuda {WRITTEN_FOR}, "
-            "for which kernels/gpu/internals.py was written: install that version (the lock files in requirements/ "
+            "for which gpu/internals.py was written: install that version (the lock files in requirements/ "
             f"have it). Sent {EXPECTED.tolist()}, arrived {arrived.tolist()}"
         )
 

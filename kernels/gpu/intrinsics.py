@@ -6,8 +6,8 @@ from functools import cache
 import numpy as np
 from llvmlite import ir
 
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda, intrinsic, types
+from .card import SIMULATED
+from .compiler import cuda, intrinsic, types
 
 # Numba computes integers in 64 bits, so kernels convert each result to one of these types at once.
 u32, u64, i32, f64 = np.uint32, np.uint64, np.int32, np.float64

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from kernels.errors import TOO_MANY_BLOCKS, InputError
-from kernels.gpu import internals
-from kernels.gpu.compiler import cuda, types
-from kernels.gpu.driver import checked, driver
+from ..errors import TOO_MANY_BLOCKS, InputError
+from . import internals
+from .compiler import cuda, types
+from .driver import checked, driver
 
 GRAPH_ITERATIONS = 1024
 MAX_STREAMS = 16  # maximum number of streams for the launches of one step

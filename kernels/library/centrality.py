@@ -8,7 +8,7 @@ those *from* it.
 Parameters
 ----------
 graph : Graph, path, array or Solver
-    See `kernels.shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
+    See `shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
 vertices : array_like of int, shape (k,), optional
     The vertices to compute values for; all by default.
 directed : bool, default True
@@ -17,12 +17,12 @@ directed : bool, default True
 Raises
 ------
 InputError, NotEnoughMemory, NegativeCycleError
-    As in `kernels.distances`.
+    As in `distances`.
 
 Examples
 --------
->>> from kernels import centrality
->>> from kernels.graph import Graph
+>>> from cuda_shortest_paths import centrality
+>>> from cuda_shortest_paths.graph import Graph
 >>> path = Graph.from_edges([0, 1], [1, 2], [4, 1], directed=False)
 >>> centrality.closeness_centrality(path), centrality.harmonic_centrality(path)
 (array([0.22222222, 0.4       , 0.33333333]), array([0.45, 1.25, 1.2 ]))
@@ -41,13 +41,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernels.graph import check_flag
-from kernels.library.answers import Eccentricities
-from kernels.library.inputs import check_sources
-from kernels.library.solver import Solver, last
+from ..graph import check_flag
+from .answers import Eccentricities
+from .inputs import check_sources
+from .solver import Solver, last
 
 if TYPE_CHECKING:
-    from kernels.library.solver import GraphLike
+    from .solver import GraphLike
 
 __all__ = [
     "average_shortest_path_length",
@@ -81,7 +81,7 @@ def closeness_centrality(
 
     Examples
     --------
-    >>> from kernels import centrality
+    >>> from cuda_shortest_paths import centrality
     >>> centrality.closeness_centrality("workflow/samples/sample1.txt", [0, 3])
     array([0.        , 0.11627907])
     """
@@ -115,7 +115,7 @@ def harmonic_centrality(
 
     Examples
     --------
-    >>> from kernels import centrality
+    >>> from cuda_shortest_paths import centrality
     >>> centrality.harmonic_centrality("workflow/samples/sample1.txt", [0, 2])
     array([0.        , 0.70925643])
     """
@@ -144,11 +144,11 @@ def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *
     Returns
     -------
     ndarray of float64, shape (k,)
-        ``inf`` if the vertex does not reach all others. `kernels.eccentricities` ignores unreached vertices.
+        ``inf`` if the vertex does not reach all others. `eccentricities` ignores unreached vertices.
 
     Examples
     --------
-    >>> from kernels import centrality
+    >>> from cuda_shortest_paths import centrality
     >>> centrality.eccentricity("workflow/samples/sample1.txt", [0, 3])
     array([13., inf])
     """

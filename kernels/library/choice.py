@@ -16,18 +16,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels import memory
-from kernels.errors import InputError
-from kernels.fast.float_graph import FloatGraph
-from kernels.gpu import driver
-from kernels.graph import Graph
-from kernels.lazy import LazyModule
-from kernels.library.answers import HOST_BYTES
+from .. import memory
+from ..errors import InputError
+from ..fast.float_graph import FloatGraph
+from ..gpu import driver
+from ..graph import Graph
+from ..lazy import LazyModule
+from .answers import HOST_BYTES
 
 csgraph = LazyModule("scipy.sparse.csgraph")
-libraries = LazyModule("kernels.libraries")
-elimination = LazyModule("kernels.fast.hierarchy.elimination")
-many_sources = LazyModule("kernels.fast.hierarchy.many_sources")
+libraries = LazyModule("..libraries", __package__)
+elimination = LazyModule("..fast.hierarchy.elimination", __package__)
+many_sources = LazyModule("..fast.hierarchy.many_sources", __package__)
 nvvm = LazyModule("cuda.bindings.nvvm")
 log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
@@ -81,8 +81,8 @@ class Card:
             _say_no_gpu()
             return None
         driver.check_process()
-        from kernels.gpu import card
-        from kernels.run import Run
+        from ..gpu import card
+        from ..run import Run
 
         return cls(Run().shared_limit, card.free_memory())
 
@@ -142,10 +142,10 @@ def choose_sssp(graph: Graph | FloatGraph, card: Card | None) -> tuple[str, str]
 
 def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     """Return the variant for all pairs, and the reason."""
-    from kernels.fast.blocked_floyd_warshall import PACKED_INF, TileShape
-    from kernels.fast.hierarchy.variants import MATRIX_BYTES
-    from kernels.fast.multi_source import bytes_of_block
-    from kernels.run import Run
+    from ..fast.blocked_floyd_warshall import PACKED_INF, TileShape
+    from ..fast.hierarchy.variants import MATRIX_BYTES
+    from ..fast.multi_source import bytes_of_block
+    from ..run import Run
 
     n, arcs = graph.vertices, graph.arcs
     if card is None:

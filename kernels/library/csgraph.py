@@ -1,7 +1,7 @@
 """Shortest paths with the arguments, results and errors of scipy.sparse.csgraph.
 
-Replace ``from scipy.sparse import csgraph`` by ``from kernels import csgraph``. An array (dense, CSR, CSC, BSR or COO)
-stays laid out on the card for the next call with the same array.
+Replace ``from scipy.sparse import csgraph`` by ``from cuda_shortest_paths import csgraph``. An array (dense, CSR, CSC,
+BSR or COO) stays laid out on the card for the next call with the same array.
 
 SciPy itself searches if there is no GPU, if the graph is small, or if no kernel supports the arguments. Therefore
 invalid arguments raise SciPy's errors. docs/scipy.md lists these cases and says which results are exact.
@@ -18,12 +18,12 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 from scipy.sparse.csgraph import NegativeCycleError
 
-from kernels.fast.float_graph import FloatGraph
-from kernels.graph import Graph, as_array
-from kernels.library import choice, solver
-from kernels.library.answers import NO_PREDECESSOR
-from kernels.library.inputs import as_rows, from_dense, graph_of, is_dense
-from kernels.library.solver import Solver
+from ..fast.float_graph import FloatGraph
+from ..graph import Graph, as_array
+from . import choice, solver
+from .answers import NO_PREDECESSOR
+from .inputs import as_rows, from_dense, graph_of, is_dense
+from .solver import Solver
 
 __all__ = ["NegativeCycleError", "bellman_ford", "dijkstra", "floyd_warshall", "johnson", "shortest_path"]
 
@@ -88,7 +88,7 @@ def dijkstra(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from kernels import csgraph
+    >>> from cuda_shortest_paths import csgraph
     >>> array = csr_array([[0, 4, 7], [0, 0, 1], [0, 0, 0]])
     >>> csgraph.dijkstra(array, indices=0)
     array([0., 4., 5.])
@@ -140,7 +140,7 @@ def bellman_ford(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from kernels import csgraph
+    >>> from cuda_shortest_paths import csgraph
     >>> array = csr_array([[0, 4, 7], [0, 0, -1], [0, 0, 0]])
     >>> csgraph.bellman_ford(array, indices=0, return_predecessors=True)
     (array([0., 4., 3.]), array([-9999,     0,     1], dtype=int32))
@@ -178,7 +178,7 @@ def johnson(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from kernels import csgraph
+    >>> from cuda_shortest_paths import csgraph
     >>> array = csr_array([[0, 4, 7], [0, 0, -1], [0, 0, 0]])
     >>> csgraph.johnson(array)
     array([[ 0.,  4.,  3.],
@@ -220,7 +220,7 @@ def floyd_warshall(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from kernels import csgraph
+    >>> from cuda_shortest_paths import csgraph
     >>> array = csr_array([[0, 4, 7], [0, 0, 1], [0, 0, 0]])
     >>> csgraph.floyd_warshall(array)
     array([[ 0.,  4.,  5.],
@@ -270,7 +270,7 @@ def shortest_path(
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> from kernels import csgraph
+    >>> from cuda_shortest_paths import csgraph
     >>> array = csr_array([[0, 4, 7], [0, 0, 1], [0, 0, 0]])
     >>> csgraph.shortest_path(array, unweighted=True, indices=0)
     array([0., 1., 1.])

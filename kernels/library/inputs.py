@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kernels import io
-from kernels.errors import InputError
-from kernels.fast.float_graph import FloatGraph
-from kernels.graph import MAX_WEIGHT, Graph, as_array, by_tail, require_size, starts
-from kernels.lazy import LazyModule
+from .. import io
+from ..errors import InputError
+from ..fast.float_graph import FloatGraph
+from ..graph import MAX_WEIGHT, Graph, as_array, by_tail, require_size, starts
+from ..lazy import LazyModule
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -64,7 +64,7 @@ def as_graph(graph: Any) -> Graph | FloatGraph:
         return replace(found, name=name) if isinstance(found, FloatGraph) else replace(found, meta={"name": name})
     dense = is_dense(graph)
     if not dense and not sparse.issparse(graph):
-        known = "a kernels.graph.Graph (see from_edges, from_networkx), a file, a NumPy array or a SciPy sparse array"
+        known = "a Graph (see Graph.from_edges, Graph.from_networkx), a file, a NumPy array or a SciPy sparse array"
         raise InputError(f"a graph must be {known}, not {type(graph)}")
     array: Any = graph
     if len(set(array.shape)) > 1 or array.ndim != 2:

@@ -45,7 +45,7 @@ NotImplementedError
 Examples
 --------
 >>> import networkx as nx
->>> from kernels.library import networkx as backend
+>>> from cuda_shortest_paths.library import networkx as backend
 >>> graph = nx.DiGraph()
 >>> graph.add_weighted_edges_from([("a", "b", 4), ("b", "c", 1), ("a", "c", 7)])
 >>> G = backend.convert_from_nx(graph)
@@ -71,8 +71,8 @@ import numpy as np
 from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
-from kernels.library import centrality, csgraph, solver
-from kernels.library.networkx_info import NAME
+from . import centrality, csgraph, solver
+from .networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
 LEAST_NODES = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
@@ -87,7 +87,7 @@ Function = TypeVar("Function", bound=Callable)
 
 
 class Converted:
-    """A NetworkX graph in compressed sparse rows (kernels/graph.py), with the labels of its vertices.
+    """A NetworkX graph in compressed sparse rows (graph.py), with the labels of its vertices.
 
     nodes: the labels, in NetworkX's order. indptr, indices: int32; parallel edges are one arc.
     """

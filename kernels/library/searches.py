@@ -2,7 +2,7 @@
 
 There are two engines with the same methods, and a solver asks them in this order. WholeNumbers searches a Graph in
 integers: by Near-Far, in a hierarchy, by SciPy, or by a variant for all pairs. Float64 searches a FloatGraph: by SciPy,
-or on the card with bounds from a search in integers (kernels/fast/floats.py).
+or on the card with bounds from a search in integers (fast/floats.py).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from kernels.errors import InputError
-from kernels.fast import near_far, probe
-from kernels.fast.float_graph import FloatGraph
-from kernels.graph import INF, Graph
-from kernels.lazy import LazyModule
-from kernels.library import choice
-from kernels.library.answers import NO_PREDECESSOR, Eccentricities, Paths
-from kernels.library.choice import (
+from ..errors import InputError
+from ..fast import near_far, probe
+from ..fast.float_graph import FloatGraph
+from ..graph import INF, Graph
+from ..lazy import LazyModule
+from . import choice
+from .answers import NO_PREDECESSOR, Eccentricities, Paths
+from .choice import (
     HIERARCHY_REDUCED,
     HIERARCHY_ROWS,
     HIERARCHY_TARGETS,
@@ -38,19 +38,22 @@ from kernels.library.choice import (
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from kernels.fast import floats
-    from kernels.fast.hierarchy import all_pairs as hierarchy
-    from kernels.fast.hierarchy import targets as to_targets
-    from kernels.fast.hierarchy import within
-    from kernels.fast.near_far import NearFarSearch
-    from kernels.gpu import copies
-    from kernels.run import Result, Run
+    from ..fast import floats
+    from ..fast.hierarchy import all_pairs as hierarchy
+    from ..fast.hierarchy import targets as to_targets
+    from ..fast.hierarchy import within
+    from ..fast.near_far import NearFarSearch
+    from ..gpu import copies
+    from ..run import Result, Run
 else:
-    sparse, floats = LazyModule("scipy.sparse"), LazyModule("kernels.fast.floats")
-    hierarchy = LazyModule("kernels.fast.hierarchy.all_pairs")
-    to_targets, within = LazyModule("kernels.fast.hierarchy.targets"), LazyModule("kernels.fast.hierarchy.within")
-    copies = LazyModule("kernels.gpu.copies")
-csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("kernels.fast.results")
+    sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
+    hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
+    to_targets, within = (
+        LazyModule("..fast.hierarchy.targets", __package__),
+        LazyModule("..fast.hierarchy.within", __package__),
+    )
+    copies = LazyModule("..gpu.copies", __package__)
+csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
 NO_PATH_BY_DTYPE = {np.dtype(np.float64): np.inf, np.dtype(np.float32): np.inf, np.dtype(np.int32): INF}
@@ -102,7 +105,7 @@ class Wanted(NamedTuple):
 
 def new_run(**settings: Any) -> Run:
     """Return a Run that does not wait after each launch, unless `settings` has waits=True."""
-    from kernels import run
+    from .. import run
 
     return run.Run(**{"waits": False} | settings)
 
@@ -221,8 +224,8 @@ class ByVariant(Search):
 
     def result(self) -> Result:
         """Return the variant's result, whose distances may be too long."""
-        from kernels.registry import find
-        from kernels.run import Result
+        from ..registry import find
+        from ..run import Result
 
         variant = find(*self.key.split("/"))
         variant.check_size(self.graph)

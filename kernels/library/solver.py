@@ -2,11 +2,11 @@
 
 The results have SciPy's form. Distances are float64, and ``inf`` if there is no path. Predecessors are int32, and -9999
 if there is no predecessor. Results that are left on the card have another form. The search is in integers if all
-weights and distances are integers from 0 to 2**31 - 2, else in float64 (kernels/fast/floats.py). A search with a limit
+weights and distances are integers from 0 to 2**31 - 2, else in float64 (fast/floats.py). A search with a limit
 is in integers only in a contraction hierarchy.
 
 choice.py chooses the variant, inputs.py reads graphs, searches.py searches. Modules that a search from one source does
-not need are imported late, and compiled kernels are kept on disk (kernels/gpu/cache.py).
+not need are imported late, and compiled kernels are kept on disk (gpu/cache.py).
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from kernels import memory
-from kernels.errors import InputError, whole
-from kernels.fast.float_graph import FloatGraph
-from kernels.gpu import driver
-from kernels.graph import Graph, check_flag, starts
-from kernels.lazy import LazyModule
-from kernels.library import choice
-from kernels.library.answers import (
+from .. import memory
+from ..errors import InputError, whole
+from ..fast.float_graph import FloatGraph
+from ..gpu import driver
+from ..graph import Graph, check_flag, starts
+from ..lazy import LazyModule
+from . import choice
+from .answers import (
     FLOAT_BYTES,
     HOST_BYTES,
     LIMITED_BYTES,
@@ -44,9 +44,9 @@ from kernels.library.answers import (
     Eccentricities,
     Paths,
 )
-from kernels.library.choice import NEAR_FAR, Card, choose_sssp
-from kernels.library.inputs import as_graph, check_sources
-from kernels.library.searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
+from .choice import NEAR_FAR, Card, choose_sssp
+from .inputs import as_graph, check_sources
+from .searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     GraphLike = Graph | FloatGraph | str | bytes | os.PathLike | np.ndarray | sparse.sparray | sparse.spmatrix
 else:
     sparse = LazyModule("scipy.sparse")
-card = LazyModule("kernels.gpu.card")
+card = LazyModule("..gpu.card", __package__)
 PIECE_BYTES = 2**28  # maximum bytes of a piece of distances
 ON_CARD = "results are left on the card"
 Answer = TypeVar("Answer")
@@ -80,8 +80,8 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
 
     Examples
     --------
-    >>> import kernels
-    >>> with kernels.prepare("workflow/samples/sample1.txt") as solver:
+    >>> import cuda_shortest_paths
+    >>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
     (np.float64(9.0), [0, 1, 2, 3])
     """
@@ -97,8 +97,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     Parameters
     ----------
     graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
-        `kernels.io.read_graph` describes the forms of files; here a sparse array in a file (.npz, .mtx) may have any
-        real weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and
+        `io.read_graph` describes the forms of files; here a sparse array in a file (.npz, .mtx) may have any real
+        weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and
         True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
         within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
         cheapest one counts.
@@ -127,23 +127,23 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     See Also
     --------
     prepare : For several searches on one graph.
-    kernels.csgraph.dijkstra : With SciPy's signature.
+    cuda_shortest_paths.csgraph.dijkstra : With SciPy's signature.
 
     Notes
     -----
     The layout of a `Graph` or an array (dense, CSR, CSC, BSR or COO) is kept for the next call. A changed array is read
     again. Do not change the arrays of a `Graph`: later calls may return distances in the old graph.
-    docs/scipy.md lists the arrays that SciPy and `kernels.csgraph` read differently from this function.
+    docs/scipy.md lists the arrays that SciPy and `csgraph` read differently from this function.
 
     Examples
     --------
-    >>> import kernels
-    >>> paths = kernels.shortest_paths("workflow/samples/sample1.txt", source=0)
+    >>> import cuda_shortest_paths
+    >>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
     >>> paths.distances
     array([ 0.,  4.,  7.,  9., 12., 13.])
     >>> paths.predecessors
     array([-9999,     0,     1,     2,     2,     4], dtype=int32)
-    >>> kernels.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
+    >>> cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
     array([inf,  8.,  6.,  6.,  1.,  0.])
     """
     return last.solver(graph, directed).shortest_paths(source, limit=limit)
@@ -171,8 +171,8 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
 
     Examples
     --------
-    >>> import kernels
-    >>> kernels.all_pairs("workflow/samples/sample1.txt").distances[3]
+    >>> import cuda_shortest_paths
+    >>> cuda_shortest_paths.all_pairs("workflow/samples/sample1.txt").distances[3]
     array([inf, 14., 17.,  0., 22.,  6.])
     """
     return last.solver(graph, directed).all_pairs()
@@ -229,11 +229,11 @@ def distances(
 
     Examples
     --------
-    >>> import kernels
-    >>> kernels.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
+    >>> import cuda_shortest_paths
+    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
     array([[ 0.,  4.,  7.,  9., 12., 13.],
            [inf,  8., 11., 13., 16.,  0.]])
-    >>> kernels.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
+    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
     array([[         9,          0],
            [        13, 2147483647]], dtype=int32)
     """
@@ -273,8 +273,9 @@ def distance_pieces(
 
     Examples
     --------
-    >>> import kernels
-    >>> for which, rows in kernels.distance_pieces("workflow/samples/sample1.txt", [0, 5, 1], targets=[3], rows=2):
+    >>> import cuda_shortest_paths
+    >>> graph = "workflow/samples/sample1.txt"
+    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 5, 1], targets=[3], rows=2):
     ...     print(which, rows.tolist())
     slice(0, 2, None) [[9.0], [13.0]]
     slice(2, 3, None) [[5.0]]
@@ -314,8 +315,8 @@ def nearest(
 
     Examples
     --------
-    >>> import kernels
-    >>> found = kernels.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
+    >>> import cuda_shortest_paths
+    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
     >>> found.indices.tolist(), found.data.tolist()
     ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
     """
@@ -352,11 +353,11 @@ def reachable(
 
     Examples
     --------
-    >>> import kernels
-    >>> found = kernels.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
+    >>> import cuda_shortest_paths
+    >>> found = cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
     >>> found.indices.tolist(), found.data.tolist()
     ([0, 1, 2, 1, 5], [0.0, 4.0, 7.0, 8.0, 0.0])
-    >>> kernels.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
+    >>> cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
     [1, 2, 3]
     """
     return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
@@ -389,8 +390,8 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
     Examples
     --------
-    >>> import kernels
-    >>> found = kernels.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
+    >>> import cuda_shortest_paths
+    >>> found = cuda_shortest_paths.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
     >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
     ([13, 22], [5, 4], [45, 59])
     """
@@ -425,16 +426,16 @@ class Solver:
     Parameters
     ----------
     graph, directed
-        See `kernels.shortest_paths`.
+        See `shortest_paths`.
 
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As in `kernels.shortest_paths`, here and in the methods.
+        As in `shortest_paths`, here and in the methods.
 
     Examples
     --------
-    >>> from kernels import Solver
+    >>> from cuda_shortest_paths import Solver
     >>> with Solver("workflow/samples/sample1.txt") as solver:
     ...     solver.path(0, 3), solver.path(1, 0)
     ([0, 1, 2, 3], None)
@@ -522,7 +523,7 @@ class Solver:
         Parameters
         ----------
         source, limit
-            See `kernels.shortest_paths`.
+            See `shortest_paths`.
         out : {"host", "device"}
             If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy and PyTorch use
             them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and the
@@ -615,7 +616,7 @@ class Solver:
         sources : array_like of int, shape (k,)
             Vertices in any order; duplicates are allowed.
         limit
-            See `kernels.shortest_paths`.
+            See `shortest_paths`.
 
         Returns
         -------
@@ -661,7 +662,7 @@ class Solver:
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
             "take",
-            "take fewer sources at once (kernels.distance_pieces), or kernels.eccentricities",
+            "take fewer sources at once (cuda_shortest_paths.distance_pieces), or cuda_shortest_paths.eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
         return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
@@ -742,7 +743,7 @@ class Solver:
     def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
         """Find each source's farthest vertex, and the number of reached vertices and the sum of distances to them.
 
-        See `kernels.eccentricities`.
+        See `eccentricities`.
 
         Parameters
         ----------

@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from kernels import io, lock
-from kernels.errors import InputError, StrPath, naming, printable
-from kernels.heartbeat import heartbeat
-from kernels.library.solver import Solver
+from .. import io, lock
+from ..errors import InputError, StrPath, naming, printable
+from ..heartbeat import heartbeat
+from .solver import Solver
 
 # Maximum sources of a piece, with and without a card. A piece takes a minute or less on large road networks.
 PIECE_SOURCES = {True: 4096, False: 64}

@@ -9,11 +9,11 @@ A thread writes only to its source's row of visited, dist and predecessor, and n
 
 import numpy as np
 
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import thread_x
-from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from ..gpu.compiler import cuda
+from ..gpu.intrinsics import thread_x
+from ..gpu.launching import blocks_for
+from ..graph import INF, Graph
+from ..run import Result, Run
 
 
 @cuda.jit

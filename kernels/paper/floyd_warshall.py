@@ -12,18 +12,18 @@ Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter
 
 The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
 the diagonal; then the other tiles of its row and its column; then the remaining tiles. `round_` is the number of the
-round. kernels/fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
+round. fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
 """
 
 from functools import cache, lru_cache
 
 import numpy as np
 
-from kernels.gpu.compiler import cuda, int32
-from kernels.gpu.intrinsics import thread_x, thread_y
-from kernels.gpu.launching import STEP, blocks_for
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from ..gpu.compiler import cuda, int32
+from ..gpu.intrinsics import thread_x, thread_y
+from ..gpu.launching import STEP, blocks_for
+from ..graph import INF, Graph
+from ..run import Result, Run
 
 
 @cuda.jit(device=True)

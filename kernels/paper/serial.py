@@ -8,8 +8,8 @@ from heapq import heappop, heappush
 import numpy as np
 from numba import njit
 
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from ..graph import INF, Graph
+from ..run import Result, Run
 
 
 @njit(cache=True)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernels.gpu.compiler import cuda
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from ..gpu.compiler import cuda
+from ..graph import INF, Graph
+from ..run import Result, Run
 
 
 @cuda.jit

@@ -11,10 +11,10 @@ from functools import cache
 
 import numpy as np
 
-from kernels.gpu.compiler import cuda, int32, uint8
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
-from kernels.sparry import block_per_source
+from ..gpu.compiler import cuda, int32, uint8
+from ..graph import INF, Graph
+from ..run import Result, Run
+from . import block_per_source
 
 
 @cuda.jit(device=True)

@@ -1,16 +1,20 @@
-"""The examples in the docstrings of the public functions run as written, with and without a GPU."""
+"""The examples in the docstrings run as written in the installed library, with or without a GPU."""
 
-import doctest
-import importlib
 from pathlib import Path
 
-import pytest
+from tests.support import package
 
+ROOT = Path(__file__).parents[2]
 MODULES = ("", ".graph", ".io", ".library.centrality", ".library.csgraph", ".library.networkx", ".library.solver")
+CODE = """
+import doctest, importlib, sys
+for module in sys.argv[1:]:
+    failed, attempted = doctest.testmod(importlib.import_module(module))
+    assert attempted and not failed, module
+"""
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_examples_of_a_module_run(module, monkeypatch):
-    monkeypatch.chdir(Path(__file__).parents[2])
-    ran = doctest.testmod(importlib.import_module(f"kernels{module}"))
-    assert ran.attempted and not ran.failed
+def test_the_examples_of_the_docstrings_run(tmp_path):
+    names = [f"{package.NAME}{module}" for module in MODULES]
+    ran = package.python(package.unpacked(tmp_path), "-c", CODE, *names, cwd=ROOT)
+    assert ran.returncode == 0, ran.stdout + ran.stderr

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kernels.fast.hierarchy.customize import OnCard
-from kernels.fast.hierarchy.many_sources import ManySources
-from kernels.gpu import card
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import i32, thread_x, u64
-from kernels.gpu.launching import blocks_for
-from kernels.graph import Graph
-from kernels.run import POISON, Run
+from ...gpu import card
+from ...gpu.compiler import cuda
+from ...gpu.intrinsics import i32, thread_x, u64
+from ...gpu.launching import blocks_for
+from ...graph import Graph
+from ...run import POISON, Run
+from .customize import OnCard
+from .many_sources import ManySources
 
 BYTES = 60 * 10**9  # maximum size of the distances on the card
 COLUMN_THREADS = 4 if card.SIMULATED else 256

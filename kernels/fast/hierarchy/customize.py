@@ -18,15 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.errors import InputError
-from kernels.fast.hierarchy import fragments as cutting
-from kernels.gpu import card
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import LAUNCH_BOUNDS, thread_x, u32, u64
-from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph
-from kernels.run import Run
+from ...errors import InputError
+from ...gpu import card
+from ...gpu.card import SIMULATED
+from ...gpu.compiler import cuda
+from ...gpu.intrinsics import LAUNCH_BOUNDS, thread_x, u32, u64
+from ...gpu.launching import blocks_for
+from ...graph import INF, Graph
+from ...run import Run
+from . import fragments as cutting
 
 GROUP = 1 if SIMULATED else 32  # threads that share the arcs of a vertex
 NO_PATH = u32(INF)

@@ -29,8 +29,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numba import njit
 
-from kernels.errors import InputError
-from kernels.graph import MAX_COUNT, Graph, kept, read_packed, starts
+from ...errors import InputError
+from ...graph import MAX_COUNT, Graph, kept, read_packed, starts
 
 MAX_HEIGHT = 1022  # maximum vertices on a path of the tree: each needs a slot, besides slot 0, and a slot has ten bits
 MAX_ARCS = 16  # maximum ratio of the hierarchy's arcs to the graph's vertices and arcs together

@@ -28,9 +28,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from kernels.fast.hierarchy import elimination
-from kernels.fast.hierarchy.elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers
-from kernels.graph import Graph, kept, starts
+from ...graph import Graph, kept, starts
+from . import elimination
+from .elimination import MAX_HEIGHT, Hierarchy, inverse, require_numbers
 
 SMALLEST = 128  # maximum number of vertices in a fragment of the last level
 LEAST_FRAGMENTS = 2.5  # least number of fragments of a level, if all were of the maximum size

@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.hierarchy.customize import NO_PATH, OnCard, add, check_shared
-from kernels.fast.near_far_layout import QUEUED
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda, uint32
-from kernels.gpu.intrinsics import each, f64, i32, loader, same, storer, thread_x, u32, u64
-from kernels.gpu.launching import blocks_for
+from ...gpu.card import SIMULATED
+from ...gpu.compiler import cuda, uint32
+from ...gpu.intrinsics import each, f64, i32, loader, same, storer, thread_x, u32, u64
+from ...gpu.launching import blocks_for
+from ..near_far_layout import QUEUED
+from . import fragments as cutting
+from .customize import NO_PATH, OnCard, add, check_shared
 
 LANES = 2 if SIMULATED else 32  # threads of a block
 CLIMBERS = 2 if SIMULATED else 8  # threads that search up from one source

@@ -25,14 +25,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.hierarchy.customize import GROUP, NO_PATH, OnCard, add, check_shared
-from kernels.gpu import card
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda, uint32
-from kernels.gpu.intrinsics import FULL_WARP, i32, loader, u32, u64
-from kernels.graph import Graph
-from kernels.run import Run
+from ...gpu import card
+from ...gpu.card import SIMULATED
+from ...gpu.compiler import cuda, uint32
+from ...gpu.intrinsics import FULL_WARP, i32, loader, u32, u64
+from ...graph import Graph
+from ...run import Run
+from . import fragments as cutting
+from .customize import GROUP, NO_PATH, OnCard, add, check_shared
 
 LAST_GROUP, LAST_THREADS = (1, 3) if SIMULATED else (4, 32)  # last level: threads per vertex, and per block
 FRAGMENT_THREADS = 3 if SIMULATED else 256  # threads per block in the other levels

@@ -20,17 +20,17 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from kernels.fast.hierarchy import fragments as cutting
-from kernels.fast.hierarchy.all_pairs import ManySourceSearch
-from kernels.fast.hierarchy.customize import Extents, TreeOnCard
-from kernels.fast.hierarchy.fragments import Fragments
-from kernels.fast.hierarchy.many_sources import LANES, TILE_PITCH, RecordsOnCard, Totals, search_fragments
-from kernels.gpu import internals
-from kernels.gpu.compiler import cuda, uint32
-from kernels.gpu.copies import Uploads
-from kernels.gpu.intrinsics import u64
-from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, kept, starts
+from ...gpu import internals
+from ...gpu.compiler import cuda, uint32
+from ...gpu.copies import Uploads
+from ...gpu.intrinsics import u64
+from ...gpu.launching import blocks_for
+from ...graph import INF, kept, starts
+from . import fragments as cutting
+from .all_pairs import ManySourceSearch
+from .customize import Extents, TreeOnCard
+from .fragments import Fragments
+from .many_sources import LANES, TILE_PITCH, RecordsOnCard, Totals, search_fragments
 
 FEW_BLOCKS = 2  # a level has few blocks if it has at most FEW_BLOCKS times as many as the card can run at once
 AHEAD = 4096  # maximum number of sources from which the card ascends before fragments are chosen

@@ -4,16 +4,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from kernels.fast import near_far, near_far_layout
-from kernels.fast.hierarchy.all_pairs import fill
-from kernels.fast.hierarchy.customize import OnCard
-from kernels.fast.hierarchy.many_sources import ManySources, by_vertex
-from kernels.fast.hierarchy.one_source import OneSource
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import i32, u32, u64
-from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, Graph
-from kernels.run import Result, Run
+from ...gpu.compiler import cuda
+from ...gpu.intrinsics import i32, u32, u64
+from ...gpu.launching import blocks_for
+from ...graph import INF, Graph
+from ...run import Result, Run
+from .. import near_far, near_far_layout
+from .all_pairs import fill
+from .customize import OnCard
+from .many_sources import ManySources, by_vertex
+from .one_source import OneSource
 
 MATRIX_BYTES = 60 * 10**9  # maximum size of the distances on the card
 

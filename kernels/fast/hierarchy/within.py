@@ -12,13 +12,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kernels.fast.hierarchy.all_pairs import ManySourceSearch
-from kernels.fast.hierarchy.many_sources import LANES
-from kernels.gpu.card import SIMULATED
-from kernels.gpu.compiler import cuda
-from kernels.gpu.intrinsics import i32, u64
-from kernels.gpu.launching import blocks_for
-from kernels.graph import INF, starts
+from ...gpu.card import SIMULATED
+from ...gpu.compiler import cuda
+from ...gpu.intrinsics import i32, u64
+from ...gpu.launching import blocks_for
+from ...graph import INF, starts
+from .all_pairs import ManySourceSearch
+from .many_sources import LANES
 
 VERTICES_PER_THREAD = 5 if SIMULATED else 4096
 MEMORY_SHARE = 4  # only 1 / MEMORY_SHARE of the columns that fit in memory are searched at once; results need memory
