@@ -37,7 +37,7 @@ from kernels.library import choice
 from kernels.library import networkx as backend
 from kernels.library.searches import Wanted
 from workflow.measure import host
-from workflow.measure.provenance import Setting, provenance
+from workflow.measure.provenance import StepContext, provenance
 from workflow.step import logged
 from workflow.store.benchmarks import LIBRARY_TIMES
 
@@ -266,7 +266,7 @@ def main(args: argparse.Namespace) -> None:
         card.require_gpu("library_times")
         for path in args.graphs:
             graph = read_graph(path)
-            about = provenance(LIBRARY_TIMES.columns, Setting(commit=args.commit), graph)
+            about = provenance(LIBRARY_TIMES.columns, StepContext(commit=args.commit), graph)
             for case in cases(path, graph, networkx=path == args.graphs[0]):
                 found += [about | row for row in case.rows()]
                 logging.info("%s: %s: %.4g s", graph.name, case.what, found[-1]["seconds"])

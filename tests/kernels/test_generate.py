@@ -244,7 +244,7 @@ def test_a_dataset_of_a_kind_with_an_option(kind, option, said, tmp_path):
         made["directed"] = False
     config = yaml.safe_load(CONFIG.read_text())
     config["datasets"]["made"] = made
-    configuration.check(config)
+    configuration.check_config(config)
     convert.convert("made", made, None, text)
     pack.pack("made", made, None, packed)
     graph = Graph.load(packed)
@@ -292,4 +292,4 @@ def test_a_wrong_dataset_of_a_family_is_refused(wrong, reason):
     config = yaml.safe_load(CONFIG.read_text())
     config["datasets"]["made"] = wrong
     with pytest.raises(InputError, match=f"config: datasets.made.*{reason}"):
-        configuration.check(config)
+        configuration.check_config(config)

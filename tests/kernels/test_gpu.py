@@ -847,7 +847,7 @@ def test_a_cell_as_it_is_measured(variant, tmp_path):
     on.save(tmp_path / "made.npz")
     out = tmp_path / "made.csv"
     protocol = {"repeats": 3}
-    measure.measure(variant, tmp_path / "made.npz", protocol, out, measure.Setting(commit="c0ffee"))
+    measure.measure(variant, tmp_path / "made.npz", protocol, out, measure.StepContext(commit="c0ffee"))
     with open(out, newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["status"] for row in rows] == ["ok"] * 3

@@ -89,10 +89,10 @@ def test_every_archived_gpu_variant_is_recorded_and_all_with_their_revision():
 
 
 def test_a_library_has_its_version():
-    assert revisions.of(VARIANTS["dijkstra/scipy"]).startswith("scipy 1.")
-    assert revisions.of(VARIANTS["bellman_ford/cpu"]) == "1"
+    assert revisions.revision_of(VARIANTS["dijkstra/scipy"]).startswith("scipy 1.")
+    assert revisions.revision_of(VARIANTS["bellman_ford/cpu"]) == "1"
     missing = replace(VARIANTS["dijkstra/scipy"], package="no_such_library")
-    assert revisions.of(missing) == "no_such_library"  # so that the others can be planned
+    assert revisions.revision_of(missing) == "no_such_library"  # so that the others can be planned
 
 
 def test_settings_are_those_that_are_not_usual():

@@ -203,8 +203,8 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
 @pytest.mark.parametrize(
     "start",
     [
-        lambda out: measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out, measure.Setting()),
-        lambda out: sweeps.measure_sweep("sources", Path("none.npz"), {}, {}, out, measure.Setting()),
+        lambda out: measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out, measure.StepContext()),
+        lambda out: sweeps.measure_sweep("sources", Path("none.npz"), {}, {}, out, measure.StepContext()),
         lambda out: peak.measure_peak([8], out),
     ],
 )

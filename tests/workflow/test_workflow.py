@@ -277,7 +277,7 @@ def test_an_unknown_or_duplicate_key_ends_before_any_job(fresh, tmp_path):
 def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     said = fresh.snakemake("--list-rules", "--quiet", "all")
     rules = set(re.findall(r"^\w+$", said, re.MULTILINE)) - {
-        name for cell in experiments.cells({"datasets": DATASETS}) for name in cell
+        name for cell in experiments.cells_of({"datasets": DATASETS}) for name in cell
     }
     assert {"all", "table1", "figure5", "measure", "delta_sweep", "archive", "unknown_target"} <= rules
     project = Project.make(tmp_path, datasets=DATASETS | dict.fromkeys(rules, COMPLETE))

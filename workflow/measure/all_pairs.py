@@ -23,7 +23,7 @@ from kernels.registry import ALL_PAIRS_REVISION, find
 from kernels.run import Run
 from kernels.settings import RunSettings
 from workflow.measure import measure, oracle
-from workflow.measure.provenance import Setting, provenance
+from workflow.measure.provenance import StepContext, provenance
 from workflow.store import all_pairs as store
 from workflow.store import columns, records
 
@@ -42,17 +42,17 @@ class Part(NamedTuple):
     block: int
 
 
-def measure_part(graph: Path, part: Part, out: Path, setting: Setting) -> None:
+def measure_part(graph: Path, part: Part, out: Path, setting: StepContext) -> None:
     """Search from a part of the vertices of a packed graph, check, and write."""
     with measure.reserved(out, "all_pairs", setting.cores, on_card=not card.SIMULATED):
         rows = search(measure.packed(graph), part, setting)
-        records.check(rows.attrs, out)
+        records.check_record(rows.attrs, out)
         with atomic(out) as file:
             rows.to_parquet(file, index=False, write_page_checksum=True)
     logging.info("%s, part %d of %d: searched and checked", rows.attrs["dataset"], part.shard, part.shards)
 
 
-def search(graph: Graph, part: Part, setting: Setting) -> pd.DataFrame:
+def search(graph: Graph, part: Part, setting: StepContext) -> pd.DataFrame:
     """Return the checked rows of a part, with its record as attributes."""
     hierarchy = elimination.hierarchy_of(graph)
     sources = np.array_split(hierarchy.vertices, part.shards)[part.shard - 1]  # near each other: their ways are shared
@@ -62,7 +62,7 @@ def search(graph: Graph, part: Part, setting: Setting) -> pd.DataFrame:
     rows = pd.DataFrame({name: getattr(found, name) for name in store.COLUMNS[1:]}, index=found.sources)
     rows = rows.reindex(range(graph.vertices), fill_value=0).assign(**{TO_VERTEX: 0})
     searches = all_pairs.ManySourceSearch(graph, reduces=False, run=Run(block=part.block))
-    check(searches, rows, checked)
+    check_distances(searches, rows, checked)
     if not graph.directed and (found.reached == graph.vertices).all():  # else a sum may include an infinite distance
         rows[TO_VERTEX] = all_pairs.sums_over_sources(searches, sources)
     counts = hierarchy.counts
@@ -92,7 +92,7 @@ def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Re
     return found, {"started": started, "card": {"before": before, "after": card.card_state()}, **measured}
 
 
-def check(searches: all_pairs.ManySourceSearch, found: pd.DataFrame, sources: np.ndarray) -> None:
+def check_distances(searches: all_pairs.ManySourceSearch, found: pd.DataFrame, sources: np.ndarray) -> None:
     """Compare all distances from the sources, and the sources' rows, with the oracle's."""
     graph = searches.on_card.graph
     for piece in searches.pieces(sources):
@@ -121,7 +121,7 @@ def merge(paths: Sequence[Path], out: Path) -> None:
     rows.insert(0, "vertex", np.arange(len(rows), dtype=np.int32))
     record = {**summary(rows, parts[0].attrs), "parts": [part.attrs for part in parts]}
     path = out.with_suffix(".json")
-    store.check(record, path, "delete its parts and run again")
+    store.check_whole(record, path, "delete its parts and run again")
     with atomic(out) as file, atomic(path, "w") as json_file:
         rows[list(store.COLUMNS)].to_parquet(file, index=False, write_page_checksum=True)
         json_file.write(json.dumps(record, indent=1, sort_keys=True) + "\n")

@@ -27,7 +27,7 @@ def measure_job(
     graph: Path,
     batch: str,
     out: Path,
-    setting: provenance.Setting,
+    setting: provenance.StepContext,
     *,
     keep_going: bool = False,
 ) -> None:

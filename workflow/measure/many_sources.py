@@ -23,7 +23,7 @@ from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
 from workflow.measure import measure, oracle
-from workflow.measure.provenance import Setting, provenance
+from workflow.measure.provenance import StepContext, provenance
 from workflow.store.benchmarks import KINDS, MANY_SOURCES, REDUCED
 
 SEED = 0  # of the first source, and of the sample that is checked
@@ -66,7 +66,7 @@ def digest(row: np.ndarray) -> bytes:
     return hashlib.sha256(row).digest()
 
 
-def measured(graph: Graph, options: dict, block: int, setting: Setting) -> Iterator[dict]:
+def timed_repeats(graph: Graph, options: dict, block: int, setting: StepContext) -> Iterator[dict]:
     """Yield a row a repeat, with all columns. options: repeats, rows_checked and budget_s.
 
     Raises InputError, NotEnoughMemory and WrongResult.
@@ -83,7 +83,7 @@ def measured(graph: Graph, options: dict, block: int, setting: Setting) -> Itera
             yield common | row | {"customize_s": customized[row["repeat"] - 1]}
 
 
-def common_columns(graph: Graph, setting: Setting) -> dict:
+def common_columns(graph: Graph, setting: StepContext) -> dict:
     """Prepare the hierarchy and its layout, and return the columns that are the same in all rows."""
     hierarchy = elimination.hierarchy_of(graph)
     started = time.perf_counter()
@@ -123,7 +123,7 @@ def repeats(kind: str, graph: Graph, sample: Sample, options: dict, block: int) 
         searches.poison()
         started = datetime.now(UTC).isoformat(timespec="seconds")
         seconds, found = search(kind, searches, sources)
-        checked = check(searches, found, sources, sample)
+        checked = check_sample(searches, found, sources, sample)
         due = min(due, max(1, int(options["budget_s"] // seconds)))
         own = {"kind": kind, "repeat": repeat, "sources": len(sources), "search_s": seconds}
         yield own | {"rows_checked": checked, "started": started}
@@ -148,7 +148,7 @@ def search(
     return searches.search_s - before, None
 
 
-def check(
+def check_sample(
     searches: all_pairs.ManySourceSearch, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
 ) -> int:
     """Compare what was found of the sample with the oracle's; return the number of checked sources."""
@@ -161,12 +161,12 @@ def check(
     return len(positions)
 
 
-def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: Setting) -> None:
+def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: StepContext) -> None:
     """Measure on a packed graph, and write the CSV at the end; options: see measured."""
     with measure.reserved(out, "many_sources", setting.cores):
         loaded = measure.packed(graph)
         try:
-            rows = list(measured(loaded, options, block, setting))
+            rows = list(timed_repeats(loaded, options, block, setting))
         except NotEnoughMemory as error:
             raise InputError(f"many_sources of {loaded.name}: {error}: use a card with more memory") from None
         MANY_SOURCES.write(rows, out)

@@ -14,13 +14,13 @@ from kernels.io import atomic, writable
 from kernels.registry import Variant
 from kernels.settings import RunSettings
 from workflow.measure import host, rounds
-from workflow.measure.provenance import Setting, provenance
+from workflow.measure.provenance import StepContext, provenance
 from workflow.store import records, revisions
 from workflow.store.columns import COLUMNS
 from workflow.store.measurements import schema
 
 
-def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: Setting) -> None:
+def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: StepContext) -> None:
     """Measure a variant on a packed graph; write a row a run to `out` and a record beside it."""
     variant.check_installed()
     with reserved_for([variant], out, setting.cores):
@@ -75,7 +75,7 @@ def packed(path: Path) -> Graph:
 def make(
     protocols: Mapping[Variant, dict],
     graph: Graph,
-    setting: Setting,
+    setting: StepContext,
     batch: str = "",
     seed: int = 0,
     kept: Iterable[tuple[str, dict]] = (),
@@ -116,7 +116,7 @@ def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) 
     text = schema(simulated=simulated).to_csv(rows, out)
     path = records.beside(out)
     for record in found:
-        records.check(record, path)
+        records.check_record(record, path)
     if path.name == records.OF_JOB:
         record_text = records.text({records.name(record): record for record in found}, text)
     else:

@@ -39,7 +39,7 @@ SLURM = [
 
 
 @dataclass(frozen=True)
-class Setting:
+class StepContext:
     """How a step runs here."""
 
     cores: int = 0  # that a job on a card keeps of its own; 0 for all
@@ -47,14 +47,14 @@ class Setting:
     config_digest: str = ""  # of the whole configuration
 
     @classmethod
-    def of(cls, snakemake) -> Setting:
+    def of(cls, snakemake) -> StepContext:
         """Return the setting of a rule's script."""
         config = snakemake.config
         digest = step.digest(json.dumps(config, sort_keys=True).encode())
         return cls(snakemake.params.cores, config["commit"], digest)
 
 
-def provenance(names: Iterable[str], setting: Setting, graph: Graph | None = None, *, on_gpu: bool = True) -> dict:
+def provenance(names: Iterable[str], setting: StepContext, graph: Graph | None = None, *, on_gpu: bool = True) -> dict:
     """Return the provenance of measurements made here, now: of `names` those that it has.
 
     names: the columns of a CSV file, or records.FIELDS. graph: the measured graph. on_gpu: whether the card is used.

@@ -7,12 +7,12 @@ from pathlib import Path
 from kernels.errors import InputError, explain
 from kernels.gpu import card
 from workflow.measure import measure
-from workflow.measure.provenance import Setting
+from workflow.measure.provenance import StepContext
 from workflow.plan.experiments import Cell
 from workflow.store.measurements import schema
 
 
-def simulate(cells: Mapping[Cell, dict], graphs: Path, out: Path, setting: Setting) -> None:
+def simulate(cells: Mapping[Cell, dict], graphs: Path, out: Path, setting: StepContext) -> None:
     """Check cells in the simulator, each by its protocol, and write their rows.
 
     Raises InputError with the names of the cells that failed, after all others are checked.

@@ -12,7 +12,7 @@ from kernels.graph import Graph
 from kernels.registry import Variant, find
 from kernels.sparry.delta_stepping import default_delta
 from workflow.measure import measure, rounds
-from workflow.measure.provenance import Setting, provenance
+from workflow.measure.provenance import StepContext, provenance
 from workflow.plan.protocol import Protocol
 from workflow.store.columns import SWEEPS as COLUMNS
 from workflow.store.measurements import schema
@@ -63,7 +63,7 @@ def source_points(graph: Graph, options: dict) -> Iterator[Point]:
 POINTS = {"delta_sweep": delta_points, "stride_sweep": stride_points, "sources": source_points}
 
 
-def measured(sweep: str, graph: Graph, options: dict, protocol: Protocol, setting: Setting) -> Iterator[dict]:
+def sweep_rows(sweep: str, graph: Graph, options: dict, protocol: Protocol, setting: StepContext) -> Iterator[dict]:
     """Yield a row a repeat with all columns of the sweep's CSV; options: its entry under `sweeps` in config.yaml.
 
     Raises as rounds.measure_alone does.
@@ -78,8 +78,8 @@ def measured(sweep: str, graph: Graph, options: dict, protocol: Protocol, settin
             yield row | common
 
 
-def measure_sweep(sweep: str, graph: Path, options: dict, protocol: dict, out: Path, setting: Setting) -> None:
+def measure_sweep(sweep: str, graph: Path, options: dict, protocol: dict, out: Path, setting: StepContext) -> None:
     """Measure a sweep on a packed graph, and write the CSV at the end."""
     with measure.reserved(out, sweep, setting.cores):
-        rows = list(measured(sweep, measure.packed(graph), options, Protocol.of(protocol), setting))
+        rows = list(sweep_rows(sweep, measure.packed(graph), options, Protocol.of(protocol), setting))
         schema(COLUMNS[sweep]).write(rows, out)

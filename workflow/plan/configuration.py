@@ -51,13 +51,13 @@ def complete(config: dict) -> None:
     update_config(config, given)
 
 
-def check(config: dict) -> None:
+def check_config(config: dict) -> None:
     """Raise InputError for the first key or value that is not valid, with the valid ones."""
     for error in sorted(_VALIDATOR.iter_errors(config), key=lambda e: list(map(str, e.path))):
         raise InputError(f"config: {_said(error)}")
     _check_patterns("protocol.once", config["protocol"]["once"])
     for dataset, entry in config["datasets"].items():
-        experiments.cells(config, [dataset])
+        experiments.cells_of(config, [dataset])
         _check_entry(f"datasets.{dataset}", entry)
     for name, entry in raw_entries(config).items():
         check_sources(name, entry, config["archives"])

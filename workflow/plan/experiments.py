@@ -29,7 +29,7 @@ class Cell(NamedTuple):
 
     @property
     def revision(self) -> str:
-        return revisions.of(self.registered)
+        return revisions.revision_of(self.registered)
 
 
 class Job(NamedTuple):
@@ -39,7 +39,7 @@ class Job(NamedTuple):
     dataset: str
 
 
-def cells(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
+def cells_of(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
     """Return the cells that config names, of the given datasets or of all."""
     found = []
     for dataset in config["datasets"] if datasets is None else datasets:
@@ -58,7 +58,7 @@ def cells(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
 def named_cells(config: dict) -> list[Cell]:
     """Return the cells on datasets of families or with `by_name`; only targets that name them make them."""
     entries = config["datasets"]
-    return [c for c in cells(config) if generate.kind_of(entries[c.dataset]) or entries[c.dataset].get("by_name")]
+    return [c for c in cells_of(config) if generate.kind_of(entries[c.dataset]) or entries[c.dataset].get("by_name")]
 
 
 def family_cells(config: dict) -> list[Cell]:
@@ -74,7 +74,7 @@ def _in_tables(config: dict) -> tables.Datasets:
 def table_cells(config: dict, *names: str) -> list[Cell]:
     """Return the cells that any of these tables shows, but for those of families."""
     shown = {cell for name in names for cell in tables.define(name, _in_tables(config)).cells}
-    return [cell for cell in cells(config) if (cell.key, cell.dataset) in shown]
+    return [cell for cell in cells_of(config) if (cell.key, cell.dataset) in shown]
 
 
 def figure_cells(config: dict, figure: str, table: str) -> list[Cell]:
@@ -86,7 +86,7 @@ def figure_cells(config: dict, figure: str, table: str) -> list[Cell]:
 def compared_cells(config: dict) -> list[Cell]:
     """Return all cells on the datasets of tables, with the problem that the table shows."""
     pairs = set(tables.shown_pairs(_in_tables(config)))
-    return [cell for cell in cells(config) if (cell.registered.problem, cell.dataset) in pairs]
+    return [cell for cell in cells_of(config) if (cell.registered.problem, cell.dataset) in pairs]
 
 
 def claimed_cells(config: dict) -> list[Cell]:
@@ -97,7 +97,7 @@ def claimed_cells(config: dict) -> list[Cell]:
         for variant in (claim["left"], *claim["right"].split())
         for dataset in claim["datasets"].split()
     }
-    return [cell for cell in cells(config) if (cell.key, cell.dataset) in claimed]
+    return [cell for cell in cells_of(config) if (cell.key, cell.dataset) in claimed]
 
 
 def jobs(config: dict) -> dict[Job, list[Cell]]:
@@ -116,7 +116,7 @@ def targets(config: dict) -> dict[str, list[Cell]]:
     """
     result: dict[str, list[Cell]] = {}
     by_name = set(named_cells(config))
-    for cell in cells(config):
+    for cell in cells_of(config):
         for name in (cell.dataset,) if cell in by_name else cell:
             result.setdefault(name, []).append(cell)
     return result
@@ -128,7 +128,7 @@ def simulated_datasets(config: dict) -> list[str]:
 
 def simulated_cells(config: dict) -> list[Cell]:
     """Return the cells that are simulated without a GPU; CUDA-graph variants launch what their plain ones do."""
-    return [cell for cell in cells(config, simulated_datasets(config)) if not cell.registered.cuda_graph]
+    return [cell for cell in cells_of(config, simulated_datasets(config)) if not cell.registered.cuda_graph]
 
 
 def no_dataset(config: dict, dataset: str) -> str:

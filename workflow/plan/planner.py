@@ -245,7 +245,7 @@ class Plan:
     def collected(self) -> list[str]:
         """Return the files of the cells of the paper's tables."""
         wanted = experiments.table_cells(self.config, *experiments.PAPER_TABLES)
-        return result_paths.measured(self.jobs, self.batches, wanted)
+        return result_paths.files_of_cells(self.jobs, self.batches, wanted)
 
     def target_files(self, target: str, wanted: Sequence[Cell]) -> Callable[[Any], list[str]]:
         """Return an input function for the files of a target's cells. It warns of cells that cannot be measured here.
@@ -305,7 +305,7 @@ class Plan:
     @cached_property
     def source_files(self) -> list[str]:
         """The file of each dataset under sweeps.sources on which SEARCH runs; with `by_name`, only if it exists."""
-        searched = {cell.dataset for cell in experiments.cells(self.config) if cell[:2] == SEARCH}
+        searched = {cell.dataset for cell in experiments.cells_of(self.config) if cell[:2] == SEARCH}
         names = [name for name in self.config["sweeps"]["sources"]["datasets"] if name in searched]
         files = {f"results/sources/{name}.csv": self.dataset(name).get("by_name") for name in names}
         return [file for file, by_name in files.items() if not by_name or Path(file).exists()]

@@ -88,7 +88,7 @@ def to_make(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell]) -> list[st
     return [*(job_file(name, *job) for name in names for job in mine), *(cell_file(*cell) for cell in alone)]
 
 
-def measured(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], also: Sequence[Cell] = ()) -> list[str]:
+def files_of_cells(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], also: Sequence[Cell] = ()) -> list[str]:
     """Return the files of to_make, then existing ones: of other batches, and of wanted cells measured alone.
 
     also: cells of which only existing files are returned. Existing files have absolute paths, so that Snakemake treats

@@ -36,7 +36,7 @@ class ViewInputs:
         also: cells whose files are returned if they exist.
         """
         if not self.plan.simulating:
-            return result_paths.measured(self.plan.jobs, self.plan.batches, wanted, also)
+            return result_paths.files_of_cells(self.plan.jobs, self.plan.batches, wanted, also)
         # Absolute paths, so that Snakemake treats them as existing inputs.
         here = [str(path.resolve()) for path in result_paths.measured_here()]
         return here or list(map(str, measurements.files(self.plan.archive)))
@@ -54,7 +54,7 @@ class ViewInputs:
         """Return the cells on generated datasets, except those of families and those with `by_name`."""
         named = {cell.dataset for cell in self.plan.named_cells}
         datasets = self.config["datasets"].items()
-        return experiments.cells(
+        return experiments.cells_of(
             self.config, [name for name, entry in datasets if "generate" in entry and name not in named]
         )
 

@@ -107,7 +107,7 @@ def copies(measured: Names, archives: Path, results: Path) -> Iterator[tuple[Pat
                     yield file, folder / file.relative_to(results)
 
 
-def draw(archive: Path, config: dict) -> None:
+def draw_archive(archive: Path, config: dict) -> None:
     """Draw the tables, figures and pages of an archive; keep those of KEPT."""
     datasets = tables.of_config(config)
     rows = measurements.load_folder(archive, datasets)
@@ -139,4 +139,4 @@ def archive(results: Path, config: dict) -> None:
     if not (shown := [folder for folder in sorted(folders) if measurements.files(folder)]) and not measured:
         raise InputError(f"{results}/cells: nothing was measured yet: run snakemake on a machine with a GPU first")
     for folder in shown:
-        draw(folder, config)
+        draw_archive(folder, config)

@@ -123,7 +123,7 @@ def whole(findings: Mapping[str, Finding], text: str = "") -> str:
 
 def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
     """Return the road networks on which a variant's measurements are of an older revision than today's."""
-    today = [revisions.UNKNOWN, revisions.of(VARIANTS[key])]
+    today = [revisions.UNKNOWN, revisions.revision_of(VARIANTS[key])]
     found = rows[(measurements.variants(rows) == key) & ~rows["revision"].isin(today)]
     return [name for name in ROADS if name in set(found["dataset"])]
 
@@ -142,7 +142,7 @@ def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
     roads = _where(many_sources_table.facts(many, rows), f"reduced_sources == vertices and dataset in {ROADS}")
     roads = roads[:: max(len(roads) - 1, 1)]  # the first and the last
     last = roads[-1]["dataset"] if roads else ""
-    launches = launch_overhead.compare(long_table.cells(rows, datasets), rows)
+    launches = launch_overhead.compare(long_table.cells_with_times(rows, datasets), rows)
     peak = peak_table.compare(benchmarks.load_peak(files["peak"]), rows)
     wholes = [all_pairs.read_record(path) for path in archive.glob("all_pairs/*.json") if path.stem == last]
     one_source = [line for line in beside if line["dataset"] in ROADS]

@@ -71,7 +71,7 @@ def check_documents() -> None:
             raise InputError(f"{name}: its generated parts are not those of the archives: {UPDATE}")
 
 
-def check() -> None:
+def check_release() -> None:
     """Raise InputError for the first thing that does not agree."""
     check_version()
     check_sums()
@@ -80,4 +80,4 @@ def check() -> None:
 
 if __name__ == "__main__":
     with logged():
-        check()
+        check_release()

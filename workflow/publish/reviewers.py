@@ -29,7 +29,7 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[experime
     rows = rows[rows["batch"] != ""]
     started = pd.to_datetime(rows["started"], utc=True)
     lasted = rows["seconds"].mask(rows["status"] == "timeout", timeout_s).fillna(0)
-    cells = measurements.cells(rows)
+    cells = measurements.cell_keys(rows)
     runs = rows[[*JOB, "batch"]].assign(
         started=started,
         ended=started + pd.to_timedelta(lasted, unit="s"),
@@ -116,14 +116,14 @@ def _once(rows: pd.DataFrame, config: dict, jobs: Mapping[Job, Sequence[experime
     alone = [
         "/".join(cell) for cell in experiments.table_cells(config, *experiments.PAPER_TABLES) if cell not in of_jobs
     ]
-    keys = measurements.cells(rows)
+    keys = measurements.cell_keys(rows)
     once = keys.isin(alone) & (rows["batch"] == "")
     return {"names": list(keys[once].unique()), "minutes": math.ceil(rows["seconds"][once].sum() / 60)}
 
 
 def _minutes(rows: pd.DataFrame, took: pd.Series, jobs: Mapping[Job, Sequence[experiments.Cell]]) -> dict[Job, str]:
     """Return each job's minutes, and how many of its variants no batch has measured yet."""
-    measured = set(measurements.cells(rows[rows["batch"] != ""]))
+    measured = set(measurements.cell_keys(rows[rows["batch"] != ""]))
     found = dict.fromkeys(jobs, "not recorded")
     for job in set(jobs) & set(took.index):
         lacking = sum("/".join(cell) not in measured for cell in jobs[job])

@@ -37,7 +37,7 @@ with refused():
     for file in (*workflow.configfiles, *workflow.overwrite_configfiles):
         configuration.check_keys(file)
     configuration.complete(config)
-    configuration.check(config)
+    configuration.check_config(config)
     gpus = workflow.global_resources.get("gpu")
     cards = gpus.value or 1 if gpus else 1
     # A dry run with --resources gpu=4 shows the plan for a machine with four cards.

@@ -47,7 +47,7 @@ rule measure_sources:
         runtime=refused()(plan.sources_minutes),
     params:
         sweep="sources",
-        revision=revisions.of(find(*SEARCH)),
+        revision=revisions.revision_of(find(*SEARCH)),
         options=plan.sweep_options("sources", "count", "repeats", "seed"),
         protocol=PROTOCOL,
         cores=untracked(plan.kept_cores),

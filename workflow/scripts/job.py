@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from workflow.measure.job import measure_job
-from workflow.measure.provenance import Setting
+from workflow.measure.provenance import StepContext
 from workflow.plan import conditions, experiments
 from workflow.step import logged
 
@@ -12,5 +12,5 @@ with logged(snakemake.log):
     cells = experiments.jobs(config)[names.problem, names.dataset]
     protocols = {cell.registered: conditions.protocol_of(config, cell.algorithm, cell.variant) for cell in cells}
     graph, out = Path(snakemake.input[0]), Path(snakemake.output.csv)
-    setting, keep_going = Setting.of(snakemake), config["protocol"]["keep_going"]
+    setting, keep_going = StepContext.of(snakemake), config["protocol"]["keep_going"]
     measure_job(protocols, graph, names.batch, out, setting, keep_going=keep_going)

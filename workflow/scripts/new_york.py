@@ -12,6 +12,6 @@ with logged(snakemake.log):
     if found:
         entry = {"format": "dimacs", **snakemake.config["datasets"][new_york.DATASET]["coordinates"]}
         download.verify_raw(Path(found.coordinates), f"{new_york.DATASET}.coordinates", entry)
-        grid = new_york.measured(Path(found.rows), Path(found.coordinates), Graph.load(found.graph))
+        grid = new_york.mean_time_grid(Path(found.rows), Path(found.coordinates), Graph.load(found.graph))
         grid.write(kept)
-    new_york.draw(new_york.Grid.read(kept), Path("docs"))
+    new_york.draw_maps(new_york.Grid.read(kept), Path("docs"))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow.measure.provenance import Setting
+from workflow.measure.provenance import StepContext
 from workflow.measure.simulate import simulate
 from workflow.plan import conditions, experiments
 from workflow.step import logged
@@ -17,4 +17,4 @@ with logged(snakemake.log):
         table = schema(simulated=True)
         table.write(table.text(checked), Path(snakemake.output[0]))
     else:
-        simulate(protocols, Path("resources/graphs"), Path(snakemake.output[0]), Setting.of(snakemake))
+        simulate(protocols, Path("resources/graphs"), Path(snakemake.output[0]), StepContext.of(snakemake))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from workflow.measure.provenance import Setting
+from workflow.measure.provenance import StepContext
 from workflow.measure.sweeps import measure_sweep
 from workflow.plan import conditions
 from workflow.step import logged
@@ -11,4 +11,4 @@ with logged(snakemake.log):
     config, sweep = snakemake.config, snakemake.params.sweep
     options = config["sweeps"][sweep.removesuffix("_sweep")]
     graph, out = Path(snakemake.input[0]), Path(snakemake.output[0])
-    measure_sweep(sweep, graph, options, conditions.protocol_of(config), out, Setting.of(snakemake))
+    measure_sweep(sweep, graph, options, conditions.protocol_of(config), out, StepContext.of(snakemake))

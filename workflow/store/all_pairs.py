@@ -46,11 +46,11 @@ def read_record(path: Path) -> dict:
     """Read the record of a whole."""
     advice = f"restore it from git if it is an archive's, else delete {path.with_suffix('.parquet')} and run again"
     record = step.read_json(path, advice)
-    check(record, path, advice)
+    check_whole(record, path, advice)
     return record
 
 
-def check(record: dict, path: Path, advice: str) -> None:
+def check_whole(record: dict, path: Path, advice: str) -> None:
     """Raise InputError if a field is missing or of another type."""
     for fields, values in ((FOUND, [record]), (PART, record.get("parts", []))):
         for name, kind in fields.items():

@@ -58,7 +58,7 @@ def variants(rows: pd.DataFrame) -> pd.Series:
     return rows["algorithm"] + "/" + rows["variant"]
 
 
-def cells(rows: pd.DataFrame) -> pd.Series:
+def cell_keys(rows: pd.DataFrame) -> pd.Series:
     """Return algorithm/variant/dataset of each row."""
     return variants(rows) + "/" + rows["dataset"]
 

@@ -25,7 +25,7 @@ from workflow.store.columns import (
     STATUSES,
     SWEEPS,
     Measurements,
-    cells,
+    cell_keys,
     variants,
 )
 
@@ -72,7 +72,7 @@ def load(
     """
     paths = list(paths)
     rows = schema(settings, simulated=simulated).read(paths)
-    names = cells(rows) + ("/" + rows["batch"]).where(rows["batch"] != "", "")
+    names = cell_keys(rows) + ("/" + rows["batch"]).where(rows["batch"] != "", "")
     of_files = names.groupby(rows.index.map(lambda line: line.rpartition(", line ")[0])).unique()
     cards = {name: card for path in paths for name, card in _cards(Path(path), of_files.get(str(path), ())).items()}
     found = [cards.get(name, {}) for name in names]

@@ -97,7 +97,7 @@ def _json(value: dict) -> str:
     return json.dumps(value, indent=1, sort_keys=True) + "\n"
 
 
-def check(record: dict, path: Path) -> None:
+def check_record(record: dict, path: Path) -> None:
     """Raise InputError if `read` would refuse this record at `path`."""
     if wrong := _fault(record):
         raise InputError(f"{path}: {wrong}: {DEFECT}")

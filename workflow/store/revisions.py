@@ -20,7 +20,7 @@ PATTERN = r"\d+|[a-z][a-z0-9_-]* \d[\w.+-]*"
 NOT_INSTALLED = r"[a-z][a-z0-9_-]*"  # a library without its version
 
 
-def of(variant: Variant) -> str:
+def revision_of(variant: Variant) -> str:
     """Return the variant's revision; of a library its name and version, or its name if it is not installed."""
     if not variant.package:
         return str(variant.revision)
@@ -35,7 +35,7 @@ def planned(variant: Variant, keep_going: bool) -> str:
 
     keep_going: whether jobs end well without variants that lack a package. Otherwise nothing is imported.
     """
-    said = f"{variant.key} {of(variant)}"
+    said = f"{variant.key} {revision_of(variant)}"
     try:
         if keep_going:
             variant.check_installed()
@@ -56,4 +56,4 @@ def settings(variant: Variant, protocol: RunSettings) -> str:
 
 def columns(variant: Variant, protocol: RunSettings) -> dict[str, str]:
     """Return both columns of a variant's rows."""
-    return dict(zip(COLUMNS, (of(variant), settings(variant, protocol)), strict=True))
+    return dict(zip(COLUMNS, (revision_of(variant), settings(variant, protocol)), strict=True))

@@ -36,7 +36,7 @@ def before(config: dict) -> list[str]:
     if not (files := measurements.files(archived)):
         return lines
     rows = measurements.pooled(measurements.load(files))
-    rows = rows[measurements.cells(rows).isin({"/".join(cell) for cell in [*together, *alone]})]
+    rows = rows[measurements.cell_keys(rows).isin({"/".join(cell) for cell in [*together, *alone]})]
     cards = sorted(rows["device"][rows["driver"] != ""].unique())
     return [
         *lines,
@@ -89,7 +89,7 @@ def _files(folder: str, names: Iterable[str], suffix: str) -> str:
 def main(when: str, path: Path = Path("config.yaml")) -> None:
     configuration.check_keys(path)
     config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    configuration.check(config)
+    configuration.check_config(config)
     for line in {"before": before, "after": after}[when](config):
         logging.info("%s", line)
 

@@ -81,7 +81,7 @@ def _why_not_comparable(cell: pd.Series) -> str:
     return ""
 
 
-def cells(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
+def agreements(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> pd.DataFrame:
     """Return a row with FACTS for each cell of `here`; "word": whether its time agrees with the archive's."""
     facts, estimates = beside(summarise(here), summarise(archive)), _estimates(archive)
     facts["word"] = [
@@ -260,6 +260,6 @@ def files(here: pd.DataFrame, archive: pd.DataFrame, many: pd.DataFrame, name: s
     for rows, place in ((here, "here"), (archive, f"in the archive {name}")):
         if rows.empty:
             raise InputError(f"nothing to compare: nothing was measured {place}: run snakemake --cores 1 batch first")
-    facts = cells(here, archive, tolerance)
+    facts = agreements(here, archive, tolerance)
     claimed, inside = judged(here, archive, tolerance)
     return pages.files("compare", facts, page(facts, claimed, inside, many, name, tolerance))

@@ -32,7 +32,7 @@ def names(facts: pd.DataFrame) -> list[str]:
     ]
 
 
-def cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
+def cells_with_times(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
     """Return the measured cells of the tables' datasets, each for the problem that a table shows it with.
 
     The columns of measurements.summarise, "column" (algorithm/variant), "dataset" and "launches". Sorted by variant, a

@@ -24,17 +24,17 @@ from workflow.views.catalogue import FORMATS
 
 WIDTH, HEIGHT = 7.0, 5.8  # inches: the width of a page's text
 LEGEND_ROW = 5  # entries: with more it has several rows
-SMALL = 7  # points: the least size of a text
+LEAST_TEXT = 7  # points: the least size of a text
 GROUP = 0.88  # the part of a group's width that is drawn on
 HOLLOW = {"markerfacecolor": "white", "markersize": 7}  # seen around a filled mark at the same place
 COUNTS_LABEL = "(number of vertices, number of edges)"
 LEAST_SECONDS = 0.01  # below it a panel is in milliseconds
 STYLE = {
     "font.size": 8,
-    "legend.fontsize": SMALL,
-    "legend.title_fontsize": SMALL,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
+    "legend.fontsize": LEAST_TEXT,
+    "legend.title_fontsize": LEAST_TEXT,
+    "xtick.labelsize": LEAST_TEXT,
+    "ytick.labelsize": LEAST_TEXT,
     "axes.titlesize": 9,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
@@ -240,7 +240,7 @@ def write_values(
     texts: Sequence[str],
     places: tuple,
     *,
-    size: float = SMALL,
+    size: float = LEAST_TEXT,
     rotation: float = 0,
 ) -> None:
     """Write a text beside each point, at the first of the places that is free of marks, texts and the axes' edges.
@@ -301,7 +301,7 @@ def _apart(label: Annotation, marks: np.ndarray) -> float:
 
 def caption(figure: Figure, text: str) -> None:
     """Write small text under the whole figure."""
-    figure.supxlabel(text, x=0.015, ha="left", fontsize=SMALL, color="0.25", wrap=True)
+    figure.supxlabel(text, x=0.015, ha="left", fontsize=LEAST_TEXT, color="0.25", wrap=True)
 
 
 def write(stem: Path, draw: Callable[[], Figure], formats: Collection[str] = FORMATS, look: Mapping = STYLE) -> None:

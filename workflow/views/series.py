@@ -22,7 +22,7 @@ def heads(name: str) -> list[str]:
     return list(dict.fromkeys(tables.heads(name).values()))
 
 
-def cells(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
+def series_cells(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the fastest variant of each series on each dataset, indexed by (head, dataset). Take rows from select.
 
     The columns of measurements.summarise, "column" (algorithm/variant), "paper" (the paper's time, s) and "untimed"

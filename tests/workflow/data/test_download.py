@@ -160,7 +160,7 @@ def test_config_is_refused_for_its_sources_before_any_job():
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
     config["datasets"]["nyc"]["sources"] = ["snap:.."]
     with pytest.raises(InputError, match=r"config: datasets\.nyc\.sources: snap:\.\.: "):
-        configuration.check(config)
+        configuration.check_config(config)
 
 
 @pytest.mark.parametrize("name", ["x $(touch y).txt", "-x", "a;b", "it's", "#1?", "a\nb", "ü", "..", "a" * 300])

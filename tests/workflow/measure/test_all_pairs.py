@@ -109,7 +109,7 @@ def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch
         archive.archive(tmp_path, configured())
     kept = tmp_path / "archive/h200"
     put_rows([measurement("delta_stepping/near_far", "nyc")], kept)
-    archive.draw(kept, configured())
+    archive.draw_archive(kept, configured())
     assert not list(kept.glob("all_pairs*"))
     put(tmp_path, project, "mixed", ["NVIDIA H200", "NVIDIA H100"])
     bay = put(tmp_path, project, "bay")

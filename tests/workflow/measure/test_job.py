@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch):
 def run(batch="one", variants=CPU, commit="abc", keep_going=False, **protocol):
     out = Path(batch, "timings.csv")
     protocols = {VARIANTS[key]: PROTOCOL | protocol for key in variants}
-    setting = measure.Setting(commit=commit)
+    setting = measure.StepContext(commit=commit)
     job.measure_job(protocols, Path("nyc.npz"), batch, out, setting, keep_going=keep_going)
     return measurements.load([out])
 
@@ -249,7 +249,7 @@ def test_jobs_hold_what_is_compared():
         for table in entry.get("tables", {}).get(variant.problem, ())
         if variant.key in tables.heads(table) and variant.key not in once
     }
-    configured = {"/".join(cell) for cell in experiments.cells(CONFIG)}
+    configured = {"/".join(cell) for cell in experiments.cells_of(CONFIG)}
     assert held == compared & configured | by_name
     assert {"/".join(cell) for cell in experiments.claimed_cells(CONFIG)} <= held
 

@@ -48,7 +48,7 @@ def town(monkeypatch):
 
 
 def measured(graph, **options):
-    return list(many_sources.measured(graph, OPTIONS | options, 4, measure.Setting(commit="abc")))
+    return list(many_sources.timed_repeats(graph, OPTIONS | options, 4, measure.StepContext(commit="abc")))
 
 
 @pytest.mark.simulator
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
     monkeypatch.setattr(many_sources, "measured", wrong)
     with pytest.raises(InputError, match="wrong result, nothing is written: nyc, source 3: distance"):
-        many_sources.measure_many_sources(Path("none.npz"), OPTIONS, 4, tmp_path / "nyc.csv", measure.Setting())
+        many_sources.measure_many_sources(Path("none.npz"), OPTIONS, 4, tmp_path / "nyc.csv", measure.StepContext())
     assert not list(tmp_path.iterdir())
 
 
@@ -274,7 +274,7 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypa
     kept = results / "archive/test-card"
     found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]
     put_rows(found, kept)
-    archive.draw(kept, configured())
+    archive.draw_archive(kept, configured())
     assert not (kept / "many_sources_table.md").exists()
     assert "many_sources_table.md" not in readme.links([kept], ["test card"])
     measured = write(results / "many_sources/nyc.csv", *both())

@@ -53,7 +53,7 @@ def cell(key, dataset="nyc", folder="cells", **protocol):
     """Measure a variant as the step does; returns its CSV's path."""
     algorithm, variant = key.split("/")
     out = Path("results", folder, algorithm, variant, f"{dataset}.csv")
-    setting = measure.Setting(config_digest="c0ffee")
+    setting = measure.StepContext(config_digest="c0ffee")
     measure.measure(find(algorithm, variant), Path(f"{dataset}.npz"), PROTOCOL | protocol, out, setting)
     return out
 

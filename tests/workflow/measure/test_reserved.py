@@ -17,15 +17,15 @@ def out(tmp_path):
 
 
 def a_cell(out):
-    measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out, measure.Setting())
+    measure.measure(VARIANTS["bellman_ford/cpu"], Path("none.npz"), {}, out, measure.StepContext())
 
 
 def a_sweep(out):
-    sweeps.measure_sweep("delta_sweep", Path("none.npz"), {"repeats": 1}, {}, out, measure.Setting())
+    sweeps.measure_sweep("delta_sweep", Path("none.npz"), {"repeats": 1}, {}, out, measure.StepContext())
 
 
 def a_search(out):
-    many_sources.measure_many_sources(Path("none.npz"), {}, 4, out, measure.Setting())
+    many_sources.measure_many_sources(Path("none.npz"), {}, 4, out, measure.StepContext())
 
 
 def a_peak(out):

@@ -22,7 +22,7 @@ from tests.support.project import SIMULATOR, Project, data
 from tests.support.rows import CONFIG
 from tests.support.views import configured, draw
 from workflow.measure import measure, sweeps
-from workflow.measure.provenance import Setting
+from workflow.measure.provenance import StepContext
 from workflow.plan.protocol import Protocol
 from workflow.publish import archive
 from workflow.store import columns, measurements
@@ -73,7 +73,7 @@ def launched(monkeypatch):
 
 def simulate(sweep, graph, **options):
     protocol = Protocol(warmup_launches=0, block=4)
-    return list(sweeps.measured(sweep, graph, options | {"repeats": 2}, protocol, Setting(commit="abc")))
+    return list(sweeps.sweep_rows(sweep, graph, options | {"repeats": 2}, protocol, StepContext(commit="abc")))
 
 
 @pytest.mark.simulator
@@ -123,7 +123,7 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
     graph_of(3).save(tmp_path / "path.npz")
-    args = tmp_path / "path.npz", {"repeats": 2}, {}, out, measure.Setting(commit="abc")
+    args = tmp_path / "path.npz", {"repeats": 2}, {}, out, measure.StepContext(commit="abc")
     variants = [right, right]
 
     def points(graph, options):
@@ -248,7 +248,7 @@ def test_archive_keeps_and_draws_a_sweep(tmp_path, monkeypatch):
     found = {str(path.relative_to(results / "archive")) for path in (results / "archive").rglob("*") if path.is_file()}
     assert found == {"test-card/delta_sweep.csv"}  # drawn beside measurements of cells
     assert (results / "archive/test-card/delta_sweep.csv").read_bytes() == (FILES / "delta_sweep.csv").read_bytes()
-    archive.draw(results / "archive/test-card", configured())
+    archive.draw_archive(results / "archive/test-card", configured())
     drawn = results / "archive/test-card"
     assert (drawn / "delta_sweep.png").exists() and not (drawn / "stride_sweep.png").exists()
 

@@ -33,7 +33,7 @@ def config():
 
 def refused(config):
     with pytest.raises(InputError) as error:
-        configuration.check(config)
+        configuration.check_config(config)
     return str(error.value)
 
 
@@ -50,7 +50,7 @@ def put(config, path, value):
 
 
 def test_the_projects_config_is_valid():
-    configuration.check(WHOLE)
+    configuration.check_config(WHOLE)
 
 
 def test_config_with_the_substitutes_is_valid():
@@ -59,7 +59,7 @@ def test_config_with_the_substitutes_is_valid():
             below[key] = merge(below.get(key, {}), value) if isinstance(value, dict) else value
         return below
 
-    configuration.check(
+    configuration.check_config(
         merge(copy.deepcopy(WHOLE), yaml.safe_load((ROOT / "workflow" / "substitutes.yaml").read_text()))
     )
 
@@ -67,8 +67,8 @@ def test_config_with_the_substitutes_is_valid():
 def test_the_example_of_a_dataset_is_valid_and_not_too_large_for_the_simulator(config):
     ((name, entry),) = yaml.safe_load(block("extending.md", "datasets:\n", "yaml"))["datasets"].items()
     config["datasets"][name] = entry
-    configuration.check(config)
-    assert {cell[1] for cell in experiments.cells(config, [name])} >= {"stride_flag", "cpu", "scipy"}
+    configuration.check_config(config)
+    assert {cell[1] for cell in experiments.cells_of(config, [name])} >= {"stride_flag", "cpu", "scipy"}
     assert not [cell for cell in experiments.simulated_cells(config) if cell[2] == name]
     assert [cell for cell in experiments.table_cells(config, "table1") if cell[2] == name]
 
@@ -283,7 +283,7 @@ def test_a_skip_that_matches_nothing_lists_the_variants(config, pattern):
 
 def test_a_second_configfile_may_name_fewer_algorithms_and_leave_skip(config):
     config["datasets"]["sample2"] |= {"gpu": ["bellman_ford/naive"], "cpu": []}
-    configuration.check(config)
+    configuration.check_config(config)
 
 
 @pytest.mark.parametrize("key", ["sweeps.sources", "all_pairs"])
@@ -300,14 +300,14 @@ def test_an_archive_that_would_be_drawn_must_exist(config, mode, monkeypatch, tm
         kept = tmp_path / "results" / "archive" / name / "cells/dijkstra/scipy/nyc.csv"
         kept.parent.mkdir(parents=True)
         kept.touch()
-    configuration.check(config)
+    configuration.check_config(config)
     config |= {"mode": mode, "archive": "h300"}
     if mode == "simulator":
         assert re.search(r"nothing in results/archive/h300/ .* are h100, h100-80gb-hbm3, h200$", refused(config))
         cell = tmp_path / "results" / "cells" / "dijkstra" / "naive" / "nyc.csv"
         cell.parent.mkdir(parents=True)
         cell.touch()
-    configuration.check(config)
+    configuration.check_config(config)
 
 
 def test_a_key_that_stands_twice_is_refused_where_it_does(tmp_path):
@@ -358,23 +358,23 @@ def test_names_that_would_clash_are_refused(config):
     assert "dataset naive has the name of an algorithm or variant" in refused(config)
     config["datasets"]["bay"] = config["datasets"].pop("naive")
     config["datasets"]["bay"]["sources"] = config["datasets"]["nyc"]["sources"]
-    configuration.check(config)  # one file, two datasets
+    configuration.check_config(config)  # one file, two datasets
     config["datasets"]["bay"]["sources"] = ["/elsewhere/USA-road-d.NY.gr.gz"]
     assert "two datasets have a source called USA-road-d.NY.gr.gz" in refused(config)
 
 
 def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
     config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall/cpu"]}
-    found = experiments.cells(config, ["bay"])
+    found = experiments.cells_of(config, ["bay"])
     dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
     assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
     config["datasets"]["bay"] |= {"gpu": ["dijkstra", "dijkstra/naive"], "cpu": []}
-    assert experiments.cells(config, ["bay"]) == dijkstra
+    assert experiments.cells_of(config, ["bay"]) == dijkstra
 
 
 def test_targets_are_datasets_algorithms_and_variants(config):
     targets = experiments.targets(config)
-    everything = [cell for cell in experiments.cells(config) if cell not in experiments.named_cells(config)]
+    everything = [cell for cell in experiments.cells_of(config) if cell not in experiments.named_cells(config)]
     by_name = {cell[2] for cell in experiments.named_cells(config)}
     assert set(targets) == {name for cell in everything for name in cell} | by_name
     assert targets["nyc"] == [cell for cell in everything if cell[2] == "nyc"]
@@ -425,7 +425,7 @@ def test_a_family_has_five_sizes_and_a_source_with_an_edge(config):
 
 def test_the_papers_cells(config):
     cpu = [
-        cell for cell in experiments.cells(config) if cell[1] == "cpu" and not cell[2].startswith(("sample", "rome"))
+        cell for cell in experiments.cells_of(config) if cell[1] == "cpu" and not cell[2].startswith(("sample", "rome"))
     ]
     assert cpu == [
         ("bellman_ford", "cpu", "nyc"),
@@ -578,7 +578,7 @@ def test_memory_is_for_the_rows_that_the_oracle_checks(config, full_check, check
 
 
 def test_limits_follow_the_size(config):
-    cells = experiments.cells(config)
+    cells = experiments.cells_of(config)
     limits = {cell: (unarchived_min(config, "/".join(cell)), allocation.memory_mb(config, *cell)) for cell in cells}
     for row in TIMES:
         seconds = 60 * limits[row["algorithm"], row["variant"], row["dataset"]][0]

@@ -55,7 +55,7 @@ def test_which_cells_are_refused(simulating, cell, folder, reason):
 
 
 def test_what_a_target_makes_with_a_gpu_and_without():
-    wanted = [cell for cell in experiments.cells(CONFIG) if cell[2] in ("nyc", "sample1")]
+    wanted = [cell for cell in experiments.cells_of(CONFIG) if cell[2] in ("nyc", "sample1")]
     assert planned(simulating=False).makeable(wanted) == ([("cells", cell) for cell in wanted], [])
     made, skipped = planned(simulating=True).makeable(wanted)
     assert {folder for folder, cell in made if cell[2] == "sample1"} == {"simulated"}

@@ -85,7 +85,9 @@ def test_what_is_in_a_job_is_measured_there_and_the_rest_alone():
         "results/cells/bellman_ford/cpu/nyc.csv",
     ]
     assert (
-        result_paths.to_make(JOBS, ["a", "a-2"], cells) == result_paths.measured(JOBS, ["a", "a-2"], cells) == expected
+        result_paths.to_make(JOBS, ["a", "a-2"], cells)
+        == result_paths.files_of_cells(JOBS, ["a", "a-2"], cells)
+        == expected
     )
 
 
@@ -99,14 +101,14 @@ def test_a_dataset_takes_its_jobs_and_what_is_in_none():
 
 def test_what_is_shown_where_it_is_there_is_not_made():
     family = experiments.family_cells(CONFIG)
-    assert result_paths.measured(JOBS, ["a"], [], family) == []
+    assert result_paths.files_of_cells(JOBS, ["a"], [], family) == []
     job = made("a", 10, HERE, ("sssp", "rmat20"))
     alone = Path("results/cells/dijkstra/scipy/grid250.csv")
     alone.parent.mkdir(parents=True)
     alone.touch()
     there = [str(job.resolve()), str(alone.resolve())]
-    assert result_paths.measured(JOBS, ["a"], [], family) == there
-    nyc = result_paths.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc"), family)
+    assert result_paths.files_of_cells(JOBS, ["a"], [], family) == there
+    nyc = result_paths.files_of_cells(JOBS, ["a"], wanted("bellman_ford/naive/nyc"), family)
     assert nyc == ["results/batches/a/sssp/nyc/timings.csv", *there]
 
 
@@ -119,7 +121,7 @@ def test_all_batches_that_are_there_are_shown_and_cells_measured_again_too():
     again.parent.mkdir(parents=True)
     again.touch()
     other.touch()
-    found = result_paths.measured(JOBS, ["a"], wanted("bellman_ford/naive/nyc", "bellman_ford/cpu/nyc"))
+    found = result_paths.files_of_cells(JOBS, ["a"], wanted("bellman_ford/naive/nyc", "bellman_ford/cpu/nyc"))
     assert found == [
         "results/batches/a/sssp/nyc/timings.csv",
         "results/cells/bellman_ford/cpu/nyc.csv",

@@ -503,7 +503,7 @@ def drawn(folder, cells, substitutes=()):
     listed = list(CLAIMS.values())
     rows = claims.select(in_batches(measurements.load(put(folder, cells))), listed)
     with style.context(["default", claims_figure.STYLE]):
-        figure = claims_figure.draw(claims.audit(rows, listed, TOLERANCE), substitutes, "A caption.")
+        figure = claims_figure.draw_claims(claims.audit(rows, listed, TOLERANCE), substitutes, "A caption.")
     return figure, [text for text in figure.findobj(Text) if text.get_text()]
 
 

@@ -356,9 +356,9 @@ def test_launches_are_checked_by_the_default_tile_where_the_protocol_says_none(t
 
 def test_a_record_that_read_would_refuse_is_not_written():
     fine = record("bellman_ford/naive", "nyc")
-    records.check(fine, Path("nyc.json"))
+    records.check_record(fine, Path("nyc.json"))
     with pytest.raises(InputError, match=re.escape("nyc.json: host: 7 is not of type 'string': nothing was written")):
-        records.check(fine | {"host": 7}, Path("nyc.json"))
+        records.check_record(fine | {"host": 7}, Path("nyc.json"))
 
 
 def test_a_file_without_a_newer_column_has_its_default(tmp_path):

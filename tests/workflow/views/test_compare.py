@@ -42,7 +42,7 @@ def here(times=TIMES, batch="z", **more):
 
 
 def agreement_of_cells(rows, archive=ARCHIVE):
-    facts = compare.cells(rows, archive, TOLERANCE)
+    facts = compare.agreements(rows, archive, TOLERANCE)
     return dict(zip(zip(facts["variant"], facts["dataset"], strict=True), facts["word"], strict=True))
 
 
@@ -60,7 +60,7 @@ def test_a_time_agrees_if_one_more_batch_would_lie_there_or_within_the_tolerance
 
 def test_a_ratios_range_is_that_of_the_ends_furthest_apart():
     mine = in_batches(rows_of({NAIVE: 1.0}), "yz", [{NAIVE[0]: factor} for factor in (0.5, 2)])
-    (cell,) = compare.cells(mine, ARCHIVE, TOLERANCE).to_dict("records")
+    (cell,) = compare.agreements(mine, ARCHIVE, TOLERANCE).to_dict("records")
     assert (cell["ratio low"], cell["ratio high"]) == pytest.approx((1.96 / 2, 2.04 / 0.5))
     assert compare.text(pd.DataFrame([cell])).iloc[0].to_dict() == {
         "Variant": NAIVE[0],
@@ -128,7 +128,7 @@ def test_only_batches_of_the_newest_revision_are_compared(older):
 
 def test_too_few_archived_batches_give_a_ratio_without_agreement():
     archive = ARCHIVE[ARCHIVE["batch"] != "c"]
-    facts = compare.cells(here(), archive, TOLERANCE).set_index("variant")
+    facts = compare.agreements(here(), archive, TOLERANCE).set_index("variant")
     assert set(facts["word"]) == {"not comparable: the archive has fewer than three batches"}
     assert facts.loc["bellman_ford/naive", "ratio"] == pytest.approx(0.99)
     assert set(agreement_of_cells(here(), rows_of(TIMES)).values()) == {

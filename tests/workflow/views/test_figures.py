@@ -49,7 +49,7 @@ def made(request, tmp_path_factory):
 def drawn(number, rows):
     """The figure with its layout done."""
     with plots.styled():
-        figure = figures.draw(f"figure{number}", DATASETS, rows, "From the test.")
+        figure = figures.draw_times(f"figure{number}", DATASETS, rows, "From the test.")
         figure.draw_without_rendering()
     return figure
 
@@ -100,7 +100,7 @@ def test_batches_are_drawn_with_their_range_and_said():
     flag = rows["variant"] == "stride_flag"
     several = in_batches(rows[~flag], factors=[{}, {"bellman_ford/naive": 2}, {"bellman_ford/naive": 0.5}])
     both = tables.select("figure5", {"sssp": ["nyc", "bay"]}, pd.concat([several, rows], ignore_index=True))
-    naive = series.cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
+    naive = series.series_cells("figure5", {"sssp": ["nyc", "bay"]}, both).loc["Naive", "bay"]
     assert (naive["median"], naive["min"], naive["max"], naive["batches"]) == (13, 6.5, 26, 3)
     said = series.caption(both, "From the test.")
     assert said.startswith("Median and range of n = 3 batches or 2 runs, test card")
@@ -199,8 +199,8 @@ def archived():
 
 
 def of_growth(rows, source):
-    cells = growth.measured(rows, DATASETS)
-    return growth.draw(
+    cells = growth.growth_cells(rows, DATASETS)
+    return growth.draw_growth(
         growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, source, what="median")
     )
 
@@ -211,9 +211,9 @@ def of_sweep(name):
 
 SEARCHES = measurements.load_sweep("sources", ARCHIVE.glob("sources/*.csv"))
 DRAW = {
-    "figure5": lambda *args: figures.draw("figure5", DATASETS, *args),
-    "figure6": lambda *args: figures.draw("figure6", DATASETS, *args),
-    "figure8": lambda rows, source: figure8.draw(DATASETS, rows, SEARCHES, source),
+    "figure5": lambda *args: figures.draw_times("figure5", DATASETS, *args),
+    "figure6": lambda *args: figures.draw_times("figure6", DATASETS, *args),
+    "figure8": lambda rows, source: figure8.draw_ratios(DATASETS, rows, SEARCHES, source),
     "growth": of_growth,
     **{name: of_sweep(name) for name in draw_sweep.DRAW},
 }

@@ -78,7 +78,7 @@ def _write_cells(axes: Axes, image: AxesImage, cells: pd.DataFrame, times: pd.Da
             text = f"{plots.digits(cell['time'])} {unit}" if cell["status"] == "ok" else status_text(cell)
             text += f"\n{cell['blocks']:,.0f} blocks"
             color = "white" if image.norm(cell["time"]) < 0.5 else "black"
-            axes.text(x, y, text, ha="center", va="center", fontsize=plots.SMALL, color=color)
+            axes.text(x, y, text, ha="center", va="center", fontsize=plots.LEAST_TEXT, color=color)
             if (threads, share) == PAPERS:
                 frame = axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, **FRAME))
                 plots.legend(axes, [frame], ["the paper's choice"], handlelength=1.5)

@@ -60,7 +60,7 @@ def heads(region: str, present: Collection[str] = table6.OPTIONAL) -> dict[str, 
     return shown | CITED.get(region, {}) | {table6.OURS: LOOK_OF_OURS}
 
 
-def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
+def ratio_cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
     """Return a row for each series on each dataset, indexed by (head, dataset): TIMES (s), repeats, untimed."""
     times = {name: "prepare" if region == "prepare" else f"{region} {column}" for name, column in TIMES.items()}
     found = pd.DataFrame({name: lines[column] for name, column in times.items()})
@@ -77,7 +77,7 @@ def cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
     return both.set_index(["head", "dataset"]).reindex(every).fillna({"untimed": ""})
 
 
-def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
+def draw_ratios(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
     """Draw the figure. Call it in plots.styled(LOOK)."""
     table = define(table6.NAME, of_family("", table6.shown(datasets, rows)))
     rows = table.select(rows)
@@ -93,7 +93,7 @@ def draw(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source:
         names = table.by_problem.get(problem, ())
         panels = [figure.add_subplot(place) for place in places[problem]]
         for axes, (region, what) in zip(panels, REGIONS.items(), strict=True):
-            mine = cells(lines[lines["dataset"].isin(names)], region)
+            mine = ratio_cells(lines[lines["dataset"].isin(names)], region)
             axes.set(title=f"{title}: {what}")
             labels = series.tick_labels(names, mine, rows, table.entries, LETTERS[problem])
             plots.groups(axes, labels)
@@ -151,4 +151,4 @@ def _legend(figure: Figure, present: set[str]) -> None:
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure."""
     searches = measurements.load_sweep("sources", context.paths("sources"))
-    return {"figure8": Drawing(lambda: draw(context.datasets, rows, searches, context.source), LOOK)}
+    return {"figure8": Drawing(lambda: draw_ratios(context.datasets, rows, searches, context.source), LOOK)}

@@ -117,14 +117,14 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
     return dict(zip(FITTED, found, strict=True))
 
 
-def measured(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
-    """Return long_table.cells of the paper's tables' datasets, then of each family from one source, with "group"."""
+def growth_cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
+    """Return long_table.cells_with_times of the paper's tables' datasets, then of each family from one source, with "group"."""
     papers = {name for table in PAPER_TABLES for names in datasets_of(table, datasets).values() for name in names}
-    found = long_table.cells(rows, {name: datasets[name] for name in datasets if name in papers})
+    found = long_table.cells_with_times(rows, {name: datasets[name] for name in datasets if name in papers})
     parts = [found.assign(group=[SOURCES[VARIANTS[key].problem] for key in found["column"]])]
     for family, group in FAMILIES.items():
         of_one_source = {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)}
-        parts.append(long_table.cells(rows, of_one_source).assign(group=group))
+        parts.append(long_table.cells_with_times(rows, of_one_source).assign(group=group))
     return stacked(*parts).reset_index(drop=True)
 
 
@@ -198,7 +198,7 @@ def drawn_groups(facts: pd.DataFrame) -> list[str]:
     return [group for group in GROUPS if group in fitted] or list(SOURCES.values())
 
 
-def draw(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
+def draw_growth(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
     """Draw a panel for each group; to be called in plots.styled()."""
     panels = {group: facts[facts["group"] == group] for group in drawn_groups(facts)}
     entries = [len(panel) + len(GUIDES.get(group, ())) for group, panel in panels.items()]
@@ -296,7 +296,7 @@ def _guides(axes: Axes, guides: Mapping[int, str], cells: pd.DataFrame) -> None:
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
     """Render the table and the figure."""
-    cells = measured(rows, context.datasets)
+    cells = growth_cells(rows, context.datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)
     families = [family for family, group in FAMILIES.items() if group in set(facts["group"])]
     of_families = [f"{', '.join(families)}: {OF_FAMILIES}"] if families else []
@@ -319,4 +319,4 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
     rows = measurements.pooled(rows)
     rows = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(drawn)]
     caption = series.caption(rows, context.source, what="median")
-    return table | {"growth": Drawing(lambda: draw(facts, cells, substitutes, caption))}
+    return table | {"growth": Drawing(lambda: draw_growth(facts, cells, substitutes, caption))}

@@ -43,7 +43,7 @@ def _plain(key: str) -> str:
 
 
 def compare(cells: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row with FACTS for each plain cell; cells: long_table.cells of the rows.
+    """Return a row with FACTS for each plain cell; cells: long_table.cells_with_times of the rows.
 
     "share" is the part of the plain time that launching and waiting takes; NaN if no job measured both variants.
     """
@@ -89,7 +89,7 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table."""
-    cells = long_table.cells(rows, context.datasets)
+    cells = long_table.cells_with_times(rows, context.datasets)
     facts, substitutes = compare(cells, rows), measurements.substitutes(rows)
     plain = pd.MultiIndex.from_arrays([cells["column"].map(_plain), cells["dataset"]])
     compared = cells[plain.isin(pd.MultiIndex.from_frame(facts[["column", "dataset"]]))]

@@ -83,7 +83,7 @@ class Grid(NamedTuple):
             raise InputError(f"{path}: no grid of travel times ({error}): {wanted}") from None
 
 
-def measured(rows: Path, coordinates: Path, graph: Graph) -> Grid:
+def mean_time_grid(rows: Path, coordinates: Path, graph: Graph) -> Grid:
     """Return the grid of the rows of all pairs of a graph, of which `coordinates` has the positions."""
     record = all_pairs.read_record(rows.with_suffix(".json"))
     if {part["dataset_sha256"] for part in record["parts"]} != {graph.meta["sha256"]}:
@@ -156,7 +156,7 @@ def draw_isochrones(grid: Grid) -> Figure:
 PICTURES = {"new-york.png": draw_mean, "new-york-isochrones.png": draw_isochrones}
 
 
-def draw(grid: Grid, folder: Path) -> None:
+def draw_maps(grid: Grid, folder: Path) -> None:
     """Write PICTURES into a folder."""
     with plots.styled(LOOK):
         for name, picture in PICTURES.items():

@@ -139,7 +139,7 @@ def name(cell: pd.Series) -> str:
     return variant.title if variant.on_gpu else f"{variant.title} on {render.cores(cell)}"
 
 
-def measured(table: Table, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
+def rows_to_show(table: Table, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of compare() that were measured here or are to be."""
     of_region, sizes, of_many = regions(rows), table.sizes(rows), many(searches)
     found = _fastest(table, rows, of_region)
@@ -171,7 +171,7 @@ def compare(table: Table, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.Data
     takes, a verdicts.Estimate or None) and "total estimate", that of whole calls with preparation. searches are those
     of measurements.load_sweep("sources", …).
     """
-    both = render.stacked(measured(table, rows, searches), cited(table.datasets))
+    both = render.stacked(rows_to_show(table, rows, searches), cited(table.datasets))
     both = both.reindex(columns=list(dict.fromkeys([*both, *SAID])))
     return both.sort_values(
         "dataset", key=lambda names: names.map(table.datasets.index), kind="stable", ignore_index=True

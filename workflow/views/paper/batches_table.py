@@ -59,7 +59,7 @@ def _facts(batch: str, host: str, rows: pd.DataFrame) -> dict[str, str]:
         "card_ids": _each(on_card["card_uuid"].str.removeprefix("GPU-").str[:8]),
         "driver": _each(rows["driver"]),
         "datasets": _each(sorted(rows["dataset"])),
-        "cells": str(measurements.cells(rows).nunique()),
+        "cells": str(measurements.cell_keys(rows).nunique()),
         "runs": str(len(rows)),
         "throttled": _each(rows["throttling"]) or "no",
         "commit": _each(rows["commit"].str[:12]),

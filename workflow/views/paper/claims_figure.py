@@ -59,7 +59,7 @@ LABEL = 4.55  # the width of the claims' text, in columns
 CORNER = 0.36  # the width of the small box, in columns
 
 
-def draw(audited: list[claims.Audited], others: Collection[str], caption: str) -> Figure:
+def draw_claims(audited: list[claims.Audited], others: Collection[str], caption: str) -> Figure:
     """Draw the figure; others: the substitutes among the datasets. To be called, and saved, under STYLE."""
     datasets = list(measurements.paper_datasets().index)
     figure = Figure(figsize=(WIDTH, HEIGHT))
@@ -148,4 +148,4 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     rows = claims.select(rows, listed)
     audited = claims.audit(rows, listed, context.tolerance)
     said = caption(rows, context.source)
-    return {STEM: Drawing(lambda: draw(audited, substitutes(rows), said), STYLE)}
+    return {STEM: Drawing(lambda: draw_claims(audited, substitutes(rows), said), STYLE)}

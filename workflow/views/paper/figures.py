@@ -72,12 +72,12 @@ def _beside_paper(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
 PANELS = {"figure5": (_bars, plots.BARS), "figure6": (_lines, plots.LINES)}  # the upper panel and its palette
 
 
-def draw(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
+def draw_times(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     """Draw the figure of that name. Call it in plots.styled()."""
     (paint, palette), definition = PANELS[name], tables.PAPER_FIGURES[name]
     by_problem = tables.datasets_of(definition["table"], datasets)
     rows = tables.select(name, by_problem, rows)
-    cells = series.cells(name, by_problem, rows)
+    cells = series.series_cells(name, by_problem, rows)
     shown, title = plots.looks(palette, series.heads(name)), definition["title"]
 
     figure = Figure(figsize=(plots.WIDTH, plots.HEIGHT))
@@ -99,4 +99,4 @@ def draw(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figu
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure that the context names."""
-    return {context.name: Drawing(lambda: draw(context.name, context.datasets, rows, context.source))}
+    return {context.name: Drawing(lambda: draw_times(context.name, context.datasets, rows, context.source))}

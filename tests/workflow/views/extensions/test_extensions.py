@@ -21,7 +21,7 @@ from tests.support.rows import rows_of as rows_of_times
 from tests.support.views import configured, draw
 from workflow.judge import batches
 from workflow.measure import sweeps
-from workflow.measure.provenance import Setting
+from workflow.measure.provenance import StepContext
 from workflow.plan.protocol import Protocol
 from workflow.publish import archive
 from workflow.store import benchmarks, columns, measurements, paper
@@ -196,7 +196,9 @@ def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
 
 def test_figure_8_leaves_families_out(rows, searches):
     with plots.styled():
-        figure = figure8.draw(DATASETS, pd.concat([rows, on_generated(rows, "uniform20")]), searches, "From the test.")
+        figure = figure8.draw_ratios(
+            DATASETS, pd.concat([rows, on_generated(rows, "uniform20")]), searches, "From the test."
+        )
     assert not any("uniform20" in text.get_text() for text in figure.findobj(Text))
 
 
@@ -356,7 +358,7 @@ def test_sources_of_another_graph_are_refused(rows, searches, batched):
 def test_figure_8(rows, searches, some):
     rows, searches = (rows, searches) if some else (rows[:0], searches[:0])
     with plots.styled():
-        figure = figure8.draw(DATASETS, rows, searches, "From the test.")
+        figure = figure8.draw_ratios(DATASETS, rows, searches, "From the test.")
         figure.draw_without_rendering()
         drawn = [
             {container.lines[0].get_marker(): container.lines[0] for container in axes.containers}
@@ -468,7 +470,7 @@ def test_sources_are_drawn_with_the_seed_from_those_with_out_arcs():
 def test_each_source_is_searched_and_checked():
     protocol = Protocol(warmup_launches=0, block=4)
     options = {"count": 3, "seed": 1, "repeats": 2}
-    rows = list(sweeps.measured("sources", cycle(4), options, protocol, Setting(commit="abc")))
+    rows = list(sweeps.sweep_rows("sources", cycle(4), options, protocol, StepContext(commit="abc")))
     points = sweeps.source_points(cycle(4), options)
     assert [row["source"] for row in rows] == [point.protocol["source"] for point in points]
     assert {(row["status"], row["rows_checked"], row["dataset"]) for row in rows} == {("simulated", 1, "nyc")}
@@ -539,7 +541,7 @@ def test_only_an_archive_with_a_small_road_network_has_table_7(tmp_path, monkeyp
     for dataset, there in (("nyc", False), ("rome", True)):
         rows = of_rome({("bellman_ford/naive", "nyc"): 1.0}).assign(dataset=dataset)
         put_rows(as_text(rows), folder := tmp_path / dataset)
-        archive.draw(folder, config)
+        archive.draw_archive(folder, config)
         assert (folder / "table7.md").exists() == there
 
 

@@ -43,7 +43,7 @@ def everything():
 
 
 def fitted(rows):
-    return growth.fits(growth.measured(rows, SHOWN)).set_index("column")
+    return growth.fits(growth.growth_cells(rows, SHOWN)).set_index("column")
 
 
 def test_a_known_exponent_is_given_back():
@@ -105,7 +105,7 @@ def test_untimed_rows_and_graphs_of_no_table_of_the_papers_are_left_out():
     sample = rows[rows["dataset"] == "nyc"].assign(dataset="sample1", vertices=6)
     only_6 = rows[rows["dataset"] == "nyc"].assign(dataset="only_6")
     shown = SHOWN | {"only_6": SHOWN["nyc"] | {"tables": {"sssp": ["table6"]}}}
-    (fit,) = growth.fits(growth.measured(pd.concat([rows, sample, only_6]), shown)).itertuples()
+    (fit,) = growth.fits(growth.growth_cells(pd.concat([rows, sample, only_6]), shown)).itertuples()
     assert (fit.datasets, fit.sizes) == (ROADS[:4], 4) and np.isnan(fit.vertices_exponent)
 
 
@@ -126,7 +126,7 @@ def on_families(factors=None):
 
 
 def test_each_family_has_a_fit_of_its_own():
-    facts = growth.fits(growth.measured(on_families(), SHOWN))
+    facts = growth.fits(growth.growth_cells(on_families(), SHOWN))
     assert list(facts["group"]) == ["one source", *(f"one source, {family}" for family in FAMILIES for _ in range(2))]
     near_far = facts[facts["column"] == "delta_stepping/near_far"]
     assert list(near_far["vertices_exponent"]) == pytest.approx([3, 1.5, 1, 1.2])
@@ -178,7 +178,7 @@ def test_larger_sizes_and_other_kinds_join_where_they_were_measured(tmp_path):
     rows.loc[rows["dataset"] == "rmat22", ["vertices", "arcs"]] *= 4
     rows.loc[rows["dataset"] == "rmat22", ["seconds", "kernels_s"]] *= 4
     shown = tables.of_config(yaml.safe_load((ROOT / "config.yaml").read_text()))
-    facts = growth.fits(growth.measured(rows, shown)).set_index(["group", "column"])
+    facts = growth.fits(growth.growth_cells(rows, shown)).set_index(["group", "column"])
     rmat, geometric = (facts.loc[f"one source, {name}", "delta_stepping/near_far"] for name in ("rmat", "geometric"))
     assert rmat["datasets"] == ["rmat14", "rmat16", "rmat18", "rmat20", "rmat21", "rmat22"]
     assert rmat["vertices_exponent"] == pytest.approx(1)
@@ -193,7 +193,7 @@ def test_larger_sizes_and_other_kinds_join_where_they_were_measured(tmp_path):
 def test_cards_are_not_mixed():
     times = power("edge/sssp", ROADS[:3], 1e-9, 2), power("edge/sssp", ROADS[3:], 1e-9, 2)
     both = pd.concat([rows_of(times[0], "card A"), rows_of(times[1], "card B")])
-    facts = growth.fits(growth.measured(both, SHOWN))
+    facts = growth.fits(growth.growth_cells(both, SHOWN))
     assert list(facts["sizes"]) == [3, 3] and facts["vertices_exponent"].isna().all()
     assert long_table.names(facts) == ["Edge (sssp) on card A", "Edge (sssp) on card B"]
 
@@ -211,16 +211,16 @@ def test_the_median_of_batches_is_fitted_and_said(tmp_path):
 def test_theory_names_each_plain_variant_once():
     times = power("bellman_ford/naive", ROADS, 1e-9, 2) | power("bellman_ford/naive_graph", ROADS, 1e-9, 2)
     times |= power("bellman_ford/stride_graph", ROADS, 1e-9, 2) | power("dijkstra/scipy", ROADS, 1e-9, 2)
-    (sentence,) = growth.theory(growth.fits(growth.measured(rows_of(times), SHOWN)))
+    (sentence,) = growth.theory(growth.fits(growth.growth_cells(rows_of(times), SHOWN)))
     assert sentence.startswith("O(V E), V - 1 iterations")
     assert sentence.endswith(": Bellman-Ford Naive, Bellman-Ford Stride.")
 
 
 def drawn(rows, datasets=SHOWN):
     """The figure with its layout done."""
-    found = growth.measured(rows, datasets)
+    found = growth.growth_cells(rows, datasets)
     with plots.styled():
-        figure = growth.draw(
+        figure = growth.draw_growth(
             growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
         )
         figure.draw_without_rendering()
@@ -314,7 +314,7 @@ def test_nothing_measured(tmp_path):
 
 
 def overhead(rows):
-    return launch_overhead.compare(long_table.cells(rows, SHOWN), rows).set_index(["column", "dataset"])
+    return launch_overhead.compare(long_table.cells_with_times(rows, SHOWN), rows).set_index(["column", "dataset"])
 
 
 def test_launch_bound_and_kernel_bound():

@@ -95,12 +95,12 @@ def test_all_pairs_of_another_graph_are_refused(project):
     other = io.read_graph(graph)
     other.meta["sha256"] = "0" * 64
     with pytest.raises(InputError, match=r"nyc_time\.parquet: of another graph than"):
-        new_york.measured(Path(project.folder / "results/all_pairs/nyc_time.parquet"), Path("unread"), other)
+        new_york.mean_time_grid(Path(project.folder / "results/all_pairs/nyc_time.parquet"), Path("unread"), other)
 
 
 @pytest.mark.skipif(not KEPT.exists(), reason="the archive has no grid of New York")
 def test_the_pictures_of_the_page_are_those_of_the_archive(tmp_path):
-    new_york.draw(Grid.read(KEPT), tmp_path)
+    new_york.draw_maps(Grid.read(KEPT), tmp_path)
     for name in new_york.PICTURES:
         assert f"]({name})" in (ROOT / "docs/travel-times.md").read_text()
         differ = compare_images(str(ROOT / "docs" / name), str(tmp_path / name), tol=2)
