@@ -15,6 +15,8 @@ import io
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -41,6 +43,14 @@ class H200(Recorder):
 
     multiprocessors = property(lambda self: 132)
     shared_limit = property(lambda self: 232_384 if self.shared is None else self.shared)
+
+
+@cache
+def compiled(function, types: tuple, capability: tuple[int, int]) -> str:
+    """Return a kernel's PTX. A kernel that calls a device function asks for the present card, which need not be."""
+    present = SimpleNamespace(compute_capability=capability)
+    with patch.object(cuda.dispatcher, "get_current_device", lambda: present):
+        return cuda.compile_ptx(function, types, cc=capability)[0]
 
 
 def digest(ptx: str) -> str:
@@ -88,19 +98,19 @@ def launch_all_pairs() -> None:
 
 def current() -> dict[tuple[str, str, str], str]:
     """Compile the kernels of every GPU variant; return the kernel's name by variant, revision and digest."""
-    card.gpu_visible = lambda: False  # launch nothing, even on a machine with a GPU
-    for module in (multi_source, blocked_floyd_warshall):
-        module.has_16_bit_pair_minimum = lambda: True
-    cuda.dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=CAPABILITY)
     found, digests = {}, {}
     todo = [(v.key, v.revision, lambda v=v: launch(v)) for v in VARIANTS.values() if v.on_gpu]
-    for key, revision, launches in [*todo, (ALL_PAIRS, ALL_PAIRS_REVISION, launch_all_pairs)]:
-        H200.launched = {}
-        launches()
-        for (kernel, types), function in H200.launched.items():
-            if (kernel, types) not in digests:
-                digests[kernel, types] = digest(cuda.compile_ptx(function, types, cc=CAPABILITY)[0])
-            found[key, str(revision), digests[kernel, types]] = function.__name__
+    with ExitStack() as patches:
+        patches.enter_context(patch.object(card, "gpu_visible", lambda: False))  # also on a machine with a GPU
+        for module in (multi_source, blocked_floyd_warshall):
+            patches.enter_context(patch.object(module, "has_16_bit_pair_minimum", lambda: True))
+        for key, revision, launches in [*todo, (ALL_PAIRS, ALL_PAIRS_REVISION, launch_all_pairs)]:
+            H200.launched = {}
+            launches()
+            for (kernel, types), function in H200.launched.items():
+                if (kernel, types) not in digests:
+                    digests[kernel, types] = digest(compiled(function, types, CAPABILITY))
+                found[key, str(revision), digests[kernel, types]] = function.__name__
     return found
 
 

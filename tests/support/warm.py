@@ -103,7 +103,10 @@ def _started(value: str) -> str:
 
 def _serve(server: socket.socket) -> None:
     import gc
+    import warnings
 
+    # Since Python 3.12. The other threads are idle ones of BLAS, which starts its threads anew after a fork.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     server.set_inheritable(False)
     for module in SLOW:
         with suppress(ImportError):  # in an environment for the library alone

@@ -56,7 +56,12 @@ def times() -> pd.DataFrame:
 
 def _names(column: str, must: str, known) -> Rule:
     """Return the rule that every name of a column is in `known()`."""
-    return Rule((column,), must, lambda rows: rows[column].map(lambda names: set(names.split()) <= set(known())))
+
+    def are_known(rows: pd.DataFrame) -> pd.Series:
+        listed = set(known())
+        return rows[column].map(lambda names: set(names.split()) <= listed)
+
+    return Rule((column,), must, are_known)
 
 
 def _same_problem(rows: pd.DataFrame) -> pd.Series:

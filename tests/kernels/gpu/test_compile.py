@@ -3,8 +3,13 @@
 import ctypes
 import itertools
 import re
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from contextlib import nullcontext
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -13,7 +18,16 @@ import pytest
 
 from kernels import harness
 from kernels import run as runs
-from kernels.fast import floats, floats_kernels, multi_source, near_far, near_far_kernels, near_far_layout, probe
+from kernels.fast import (
+    blocked_floyd_warshall,
+    floats,
+    floats_kernels,
+    multi_source,
+    near_far,
+    near_far_kernels,
+    near_far_layout,
+    probe,
+)
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
 from kernels.gpu import internals
@@ -22,9 +36,10 @@ from kernels.graph import INF
 from kernels.library.searches import NO_PATH_BY_DTYPE
 from kernels.registry import VARIANTS
 from kernels.run import Result
-from tests.revisions import digest
+from tests import revisions
 from tests.support.recorder import SHARED, Recorder, path
 
+ROOT = Path(__file__).parents[3]
 CAPABILITIES = [  # the newest always, the older ones only in CI
     pytest.param((9, 0), id="cc90"),
     pytest.param((8, 0), id="cc80", marks=pytest.mark.ci),
@@ -92,14 +107,12 @@ def compiled(launched, monkeypatch):
     """compiled(launch, capability): the functions of the kernels that `launch` launches, each with its PTX."""
 
     def compiled(launch, capability=(9, 0)):
-        # A kernel that calls a device function asks for the present card.
-        monkeypatch.setattr(
-            cuda.dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=capability)
-        )
+        for module in (multi_source, blocked_floyd_warshall):
+            monkeypatch.setattr(module, "has_16_bit_pair_minimum", lambda: capability >= (9, 0))
         launch()
         assert launched
         return [
-            (function, cuda.compile_ptx(function, types, cc=capability)[0]) for (_, types), function in launched.items()
+            (function, revisions.compiled(function, types, capability)) for (_, types), function in launched.items()
         ]
 
     return compiled
@@ -219,7 +232,7 @@ def test_a_tuple_is_passed_as_its_fields():
         cuda.compile_ptx(function, tuple(map(typeof, arguments)), cc=(9, 0))[0]
         for function, arguments in ((write_pair, (Pair(number, array), array)), (write_parts, (number, array, array)))
     )
-    assert digest(one) == digest(other)
+    assert revisions.digest(one) == revisions.digest(other)
 
 
 SIZES = [(key, vertices) for key in GPU_VARIANTS for vertices in (20, 60)]  # fits in shared memory, and does not
@@ -264,16 +277,14 @@ def test_kernels_that_number_by_degree_are_compiled_before_the_clock(launched, m
     assert {kernel.py_func for kernel in by_degree} <= set(launched.values())
 
 
-def test_halves_are_compared_at_once_if_the_card_can(compiled, monkeypatch):
-    monkeypatch.setattr(multi_source, "has_16_bit_pair_minimum", lambda: True)
+def test_halves_are_compared_at_once_if_the_card_can(compiled):
     run = Recorder(shared=SHARED)
     ((_, ptx),) = compiled(lambda: multi_source.apsp(path(2, True), Result.poisoned("apsp", 2), run))
     assert "min.u16x2" in ptx
 
 
 @pytest.mark.parametrize(("name", "count"), [("blocked", 2), ("blocked16", 4)])
-def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled, monkeypatch):
-    monkeypatch.setattr("kernels.fast.blocked_floyd_warshall.has_16_bit_pair_minimum", lambda: True)
+def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled):
     variant = VARIANTS[f"floyd_warshall/{name}"]
     found = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
     products = [ptx for function, ptx in found if function.__name__ in ("panel", "trailing")]
@@ -282,3 +293,43 @@ def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled, 
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)
         assert set(taken) == {("ld", "v4"), ("st", "v4")}
         assert ".local" not in ptx
+
+
+COMPILERS = ("numba-cuda", "numba", "llvmlite", "nvidia-nvvm")
+
+
+def other_compilers() -> str:
+    """Return the compilers that differ from the CUDA 13 lock, for which the digests hold."""
+    locked = dict(re.findall(r"^([\w-]+)==(\S+)", (ROOT / "requirements/cu13.txt").read_text(), re.MULTILINE))
+    try:
+        return ", ".join(name for name in COMPILERS if version(name) != locked[name])
+    except PackageNotFoundError as error:
+        return str(error.name)
+
+
+locked_compilers = pytest.mark.skipif(
+    bool(other_compilers()), reason=f"the digests are those of the CUDA 13 lock, not of this {other_compilers()}"
+)
+
+
+@locked_compilers
+def test_the_kernels_are_those_of_the_recorded_revisions():
+    """In this file, whose tests have compiled most of them."""
+    assert revisions.differences(revisions.current(), revisions.recorded()) == []
+
+
+@pytest.mark.ci
+@locked_compilers
+def test_one_other_instruction_is_found_and_another_name_is_not(tmp_path):
+    for part in ("kernels", "tests"):
+        shutil.copytree(ROOT / part, tmp_path / part)
+    for file in (tmp_path / "kernels").rglob("*.py"):
+        text = file.read_text().replace("relax_stride", "lower_stride")
+        file.write_text(text.replace('"""', '"""Changed. ', 1) if file.name == "bellman_ford.py" else text)
+    file = tmp_path / "kernels/paper/dijkstra.py"
+    text = file.read_text()
+    file.write_text(text.replace("dist[here] < least:", "dist[here] <= least:"))
+    assert file.read_text() != text
+    ran = subprocess.run([sys.executable, "-m", "tests.revisions"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 1 and ran.stderr.startswith("dijkstra/naive: new PTX of search_from_every_source; ")
+    assert "raise the variant's `revision`" in ran.stderr and "bellman_ford" not in ran.stderr

@@ -406,12 +406,13 @@ def test_networkxs_own_tests_pass_and_reach_every_function(site, tmp_path):
         *("-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--log-file", log),
         *("--log-file-level", "DEBUG", "--pyargs", "networkx.algorithms.shortest_paths"),
         *(f"networkx.algorithms.{name}" for name in SUITES),
+        *("-k", "not use_bounds_on_off or -10-"),  # 500 random graphs, of which those of ten vertices are enough
         cwd=tmp_path,
         **package.NO_GPU,
         NETWORKX_TEST_BACKEND=package.NAME,
         NETWORKX_FALLBACK_TO_NX="1",
     )
-    (passed,) = re.findall(r"^(\d+) passed in", ran.stdout, re.MULTILINE)
+    (passed,) = re.findall(r"^(\d+) passed\b", ran.stdout, re.MULTILINE)
     assert ran.returncode == 0 and int(passed) >= 750
     text = log.read_text()
     reached = Counter(USED.findall(text))

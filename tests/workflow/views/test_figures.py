@@ -219,11 +219,22 @@ DRAW = {
 }
 
 
-@pytest.mark.parametrize("name", DRAW)
-def test_the_archives_figures_are_legible_with_their_lines_below(name, archived):
-    with plots.styled(figure8.LOOK if name == "figure8" else plots.STYLE):
-        figure = DRAW[name](archived, "From the archive h200, not measured here.")
+@pytest.fixture(scope="module")
+def archived_figure_8(archived):
+    with plots.styled(figure8.LOOK):
+        figure = DRAW["figure8"](archived, "From the archive h200, not measured here.")
         figure.draw_without_rendering()
+    return figure
+
+
+@pytest.mark.parametrize("name", DRAW)
+def test_the_archives_figures_are_legible_with_their_lines_below(name, archived, request):
+    with plots.styled(figure8.LOOK if name == "figure8" else plots.STYLE):
+        if name == "figure8":
+            figure = request.getfixturevalue("archived_figure_8")
+        else:
+            figure = DRAW[name](archived, "From the archive h200, not measured here.")
+            figure.draw_without_rendering()
         legible(figure)
         (caption,) = [text for text in figure.findobj(Text) if "From the archive" in text.get_text()]
         lines = caption.get_text().count("\n") + 1
@@ -231,11 +242,9 @@ def test_the_archives_figures_are_legible_with_their_lines_below(name, archived)
     assert "NVIDIA H200" in caption.get_text() and "n = " in caption.get_text()
 
 
-def test_figure_8_can_be_read_in_the_readme(archived):
+def test_figure_8_can_be_read_in_the_readme(archived_figure_8):
     """It is shown 880 pixels wide: every number is at least 13 pixels high."""
-    with plots.styled(figure8.LOOK):
-        figure = DRAW["figure8"](archived, "From the test.")
-        figure.draw_without_rendering()
+    figure = archived_figure_8
     numbers = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
     assert min(text.get_fontsize() for text in numbers) * 880 / figure.get_figwidth() / 72 >= 13
     assert "Block per source: SParry's kernels, one block for each source." in figure.get_supxlabel()  # the caption

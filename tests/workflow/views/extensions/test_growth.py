@@ -90,7 +90,7 @@ def test_the_interval_is_students():
 
 def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
-    draw("growth", rows_of(times), tmp_path)
+    draw("growth", rows_of(times), tmp_path, formats=())
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
     assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
     assert "-" == cpu[-1] == cpu[-2]
@@ -139,7 +139,7 @@ def test_each_family_has_a_fit_of_its_own():
 
 def test_families_have_rows_and_panels_of_their_own(tmp_path):
     rows = on_families({"rmat21": 2})
-    draw("growth", rows, tmp_path)
+    draw("growth", rows, tmp_path, formats=())
     text = (tmp_path / "growth.md").read_text()
     _, *body = cells(".md", text)
     assert [line[1] for line in body[::2]] == ["one source", *(f"one source, {family}" for family in FAMILIES)]
@@ -160,14 +160,14 @@ def test_families_have_rows_and_panels_of_their_own(tmp_path):
 def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp_path):
     rows = on_families()
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
-    draw("growth", rows, tmp_path)
+    draw("growth", rows, tmp_path, formats=())
     text = (tmp_path / "growth.md").read_text()
     assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
     assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
         "one source",
         "one source, grid",
     ]
-    draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path)
+    draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path, formats=())
     assert "grid" not in (tmp_path / "growth.md").read_text()
 
 
@@ -184,7 +184,7 @@ def test_larger_sizes_and_other_kinds_join_where_they_were_measured(tmp_path):
     assert rmat["vertices_exponent"] == pytest.approx(1)
     assert geometric["datasets"] == ["geometric20"] and np.isnan(geometric["vertices_exponent"])
     assert "pareto1200" not in facts["datasets"].sum()
-    draw("growth", rows, tmp_path, datasets=shown)
+    draw("growth", rows, tmp_path, formats=(), datasets=shown)
     assert f"- grid, rmat, uniform, geometric: {growth.OF_FAMILIES}\n" in (tmp_path / "growth.md").read_text()
     titles = [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows, shown).axes]
     assert titles == ["one source", *(f"one source, {family}" for family in FAMILIES)]
@@ -204,7 +204,7 @@ def test_the_median_of_batches_is_fitted_and_said(tmp_path):
     (fit,) = fitted(rows).itertuples()
     assert np.exp(fit.vertices_intercept) == pytest.approx(2e-11)
     both = pd.concat([rows, rows_of(times)], ignore_index=True)
-    draw("growth", both, tmp_path, source="From the test.")
+    draw("growth", both, tmp_path, formats=["svg"], source="From the test.")
     assert words((tmp_path / "growth.svg").read_bytes())[-1] == "Median of n = 3 batches, test card. From the test."
 
 
@@ -307,7 +307,7 @@ def test_what_the_files_say(tmp_path):
 
 def test_nothing_measured(tmp_path):
     for name in ("growth", "launch_overhead"):
-        draw(name, measurements.load([]), tmp_path, source="Nothing measured.")
+        draw(name, measurements.load([]), tmp_path, formats=["svg"], source="Nothing measured.")
         text = (tmp_path / f"{name}.md").read_text()
         assert len(cells(".md", text)) == 1 and "Nothing measured." in text
     assert words((tmp_path / "growth.svg").read_bytes()).count("no measurement") == 2
