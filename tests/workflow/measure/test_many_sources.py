@@ -149,7 +149,7 @@ def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
 
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
-    monkeypatch.setattr(many_sources, "measured", wrong)
+    monkeypatch.setattr(many_sources, "timed_repeats", wrong)
     with pytest.raises(InputError, match="wrong result, nothing is written: nyc, source 3: distance"):
         many_sources.measure_many_sources(Path("none.npz"), OPTIONS, 4, tmp_path / "nyc.csv", measure.StepContext())
     assert not list(tmp_path.iterdir())

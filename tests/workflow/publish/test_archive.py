@@ -20,7 +20,7 @@ NAIVE, CPU, FLAG = "bellman_ford/naive", "dijkstra/scipy", "bellman_ford/stride_
 def folder(tmp_path, monkeypatch):
     """The test's own folder is the working directory; archiving draws nothing, which takes long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(archive, "draw", lambda *args: None)
+    monkeypatch.setattr(archive, "draw_archive", lambda *args: None)
 
 
 def write(table, rows, found):
@@ -92,7 +92,7 @@ def test_without_measurements_all_archives_are_drawn_again_with_batches_copied_t
     shutil.copytree("results/batches/c", "results/archive/h200/batches/c")
     shutil.rmtree("results/batches")
     before, drawn = files(), []
-    monkeypatch.setattr(archive, "draw", lambda folder, config: drawn.append(folder.name))
+    monkeypatch.setattr(archive, "draw_archive", lambda folder, config: drawn.append(folder.name))
     keep()
     assert drawn == ["h200"] and files() == before and shown() == ["b", "b", "c", "c"]
 

@@ -235,7 +235,7 @@ def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
     with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}.*: measure again, or leave"):
         benchmarks.load_peak([path])
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
-    monkeypatch.setattr(peak, "measured", lambda *_: [first, PEAK | changes])
+    monkeypatch.setattr(peak, "peak_rows", lambda *_: [first, PEAK | changes])
     with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}.*: nothing was written"):
         peak.measure_peak([10], tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]

@@ -118,7 +118,7 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
 
 
 def growth_cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
-    """Return long_table.cells_with_times of the paper's tables' datasets, then of each family from one source, with "group"."""
+    """Return the times on datasets of the paper's tables, then on each family from one source, with "group"."""
     papers = {name for table in PAPER_TABLES for names in datasets_of(table, datasets).values() for name in names}
     found = long_table.cells_with_times(rows, {name: datasets[name] for name in datasets if name in papers})
     parts = [found.assign(group=[SOURCES[VARIANTS[key].problem] for key in found["column"]])]
