@@ -223,6 +223,7 @@ class NearFarSearch:
         blocks = -(-n // run.block)
         distances = [
             (kernels.initialise, -(-max(n, self.words_used) // run.block), run.block, start),
+            # A cooperative launch, since `search` has grid.sync().
             (kernels.search, self.blocks, self.threads, arguments, 8 * self.queue_capacity),
         ]
         tree = tree_launches(int(first), laid, run, self.by_number, self.far, self.words, free_arcs=self.free_arcs)

@@ -11,6 +11,7 @@ from tests.support.sbatch import OWN, sbatch_calls
 from workflow.plan import allocation
 
 JOB = "job_wildcards_one_sssp_nyc"
+NYC_CELL = "measure_wildcards_cells_bellman_ford_naive_nyc"
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +24,7 @@ def calls(tmp_path_factory):
         stub=False,
     )
     targets = "sample1", "peak", "results/sources/sample1.csv", "results/delta_sweep.csv", "results/stride_sweep.csv"
-    targets += (NYC_JOB,)
+    targets += (NYC_JOB, "results/cells/bellman_ford/naive/nyc.csv")
     return sbatch_calls(project, tmp_path_factory.mktemp("slurm"), *targets)
 
 
@@ -39,7 +40,7 @@ def test_every_variant_goes_where_its_device_is(calls):
         "peak",
         *("measure_sweep_wildcards_delta_sweep", "measure_sweep_wildcards_stride_sweep"),
         "measure_sources_wildcards_sample1",
-        JOB,
+        *(JOB, NYC_CELL),
     }
     devices = cells | dict.fromkeys(others, True)
     expected = {
@@ -60,7 +61,7 @@ def test_a_model_with_a_hyphen(tmp_path):
     cells = f"results/cells/{CPU[0]}.csv", "results/cells/bellman_ford/naive/nyc.csv"
     calls = sbatch_calls(project, tmp_path / "slurm", NYC_JOB, *cells, GPU_MODEL="a100-sxm4-80gb")
     gpus = {job: words[words.index("-G") + 1] if "-G" in words else None for job, words in calls.items()}
-    on_card = dict.fromkeys((JOB, "measure_wildcards_cells_bellman_ford_naive_nyc"), "a100-sxm4-80gb:1")
+    on_card = dict.fromkeys((JOB, NYC_CELL), "a100-sxm4-80gb:1")
     assert gpus == on_card | {"measure_wildcards_cells_bellman_ford_cpu_nyc": None}
     assert not any(asked(words)[2] for words in calls.values())
 
@@ -106,7 +107,7 @@ def test_a_dry_run_shows_what_each_job_asks_for(tmp_path, site, gpu):
 
 
 def test_a_job_asks_for_the_time_of_all_its_cells(calls):
-    job, cell = (calls[name] for name in (JOB, "measure_wildcards_cells_bellman_ford_naive_sample1"))
+    job, cell = (calls[name] for name in (JOB, NYC_CELL))
     minutes = [int(words[words.index("-t") + 1]) for words in (job, cell)]
     assert minutes[0] > minutes[1] > 0
     assert "--cpus-per-task=1" in job  # as --cores has it

@@ -570,7 +570,8 @@ def test_the_picture_is_written_in_the_formats_asked_for(tmp_path):
 @pytest.mark.simulator
 def test_the_example_of_a_variant_runs(monkeypatch):
     function, entry = blocks("extending.md")
-    module = ModuleType("quarter")
+    module = ModuleType("kernels.fast.quarter")
+    module.__package__ = "kernels.fast"
     exec(function, vars(module))
     monkeypatch.setitem(sys.modules, "kernels.fast.quarter", module)
     variant = eval(entry, {"Variant": Variant})
