@@ -91,7 +91,7 @@ class Finding:
 
     verdict: the factor's word if the claim has a value, else the direction's. over: the competitor. estimate: left's
     speed-up over it, or the difference in seconds. rounds: the fewest of a batch. cards, hosts: their ids. needed: the
-    number of batches that would decide, if these do not. without: the verdict without each batch. why: what an unknown
+    number of batches that would decide, if these do not. verdict_without_batch: by batch. why: what an unknown
     verdict lacks.
     """
 
@@ -104,7 +104,7 @@ class Finding:
     cards: frozenset[str] = frozenset()
     hosts: frozenset[str] = frozenset()
     needed: int | None = None
-    without: Mapping[str, str] = field(default_factory=dict)
+    verdict_without_batch: Mapping[str, str] = field(default_factory=dict)
     why: str = ""
 
     @property
@@ -114,7 +114,7 @@ class Finding:
     @property
     def fragile(self) -> bool:
         """Whether the verdict is open, or another, without one of the batches."""
-        return self.decided and any(word != self.verdict for word in self.without.values())
+        return self.decided and any(word != self.verdict for word in self.verdict_without_batch.values())
 
 
 @dataclass(frozen=True)
@@ -125,22 +125,24 @@ class Audited:
     """
 
     claim: Claim
-    paper: dict[str, Finding]
-    here: dict[str, Finding]
-    program: dict[str, Estimate | None] = field(default_factory=dict)
+    from_tables: dict[str, Finding]
+    from_batches: dict[str, Finding]
+    from_program: dict[str, Estimate | None] = field(default_factory=dict)
     throttled: dict[str, str] = field(default_factory=dict)
 
     @property
     def verdict(self) -> str:
         """The verdict on the whole claim; "on this card" if all its batches are of one card."""
-        word = outcome(self.here)
-        cards = frozenset().union(*(finding.cards for finding in (deciding(self.here) or self.here).values()))
+        word = outcome(self.from_batches)
+        cards = frozenset().union(
+            *(finding.cards for finding in (deciding(self.from_batches) or self.from_batches).values())
+        )
         return f"{word}, on this card" if len(cards) == 1 and word not in (FEW, UNKNOWN) else word
 
     @property
     def decided(self) -> bool:
         """Whether our batches decide the claim on at least one dataset."""
-        return bool(deciding(self.here))
+        return bool(deciding(self.from_batches))
 
     @property
     def fragile(self) -> bool:
@@ -152,19 +154,24 @@ class Audited:
         """The datasets on which a batch is left out if the verdict on the whole claim is then open, or another."""
         if not self.decided:
             return []
-        left_out = {batch for finding in self.here.values() for batch in finding.without}
+        left_out = {batch for finding in self.from_batches.values() for batch in finding.verdict_without_batch}
         turned = set()
         for batch in left_out:
-            words = {dataset: finding.without.get(batch, finding.verdict) for dataset, finding in self.here.items()}
-            if verdicts.whole(list(words.values())) != outcome(self.here):
-                turned |= {dataset for dataset, word in words.items() if word != self.here[dataset].verdict}
-        return [dataset for dataset in self.here if dataset in turned]
+            words = {
+                dataset: finding.verdict_without_batch.get(batch, finding.verdict)
+                for dataset, finding in self.from_batches.items()
+            }
+            if verdicts.whole(list(words.values())) != outcome(self.from_batches):
+                turned |= {dataset for dataset, word in words.items() if word != self.from_batches[dataset].verdict}
+        return [dataset for dataset in self.from_batches if dataset in turned]
 
     @property
     def counted(self) -> str:
         """The verdict with its mark, and the number of decided datasets if not all are."""
-        decided, text = len(deciding(self.here)), self.verdict + (FRAGILE if self.fragile else "")
-        return f"{text} ({decided} of {len(self.here)} decided)" if 0 < decided < len(self.here) else text
+        decided, text = len(deciding(self.from_batches)), self.verdict + (FRAGILE if self.fragile else "")
+        return (
+            f"{text} ({decided} of {len(self.from_batches)} decided)" if 0 < decided < len(self.from_batches) else text
+        )
 
 
 def deciding(findings: Mapping[str, Finding]) -> dict[str, Finding]:
@@ -179,7 +186,7 @@ def outcome(findings: Mapping[str, Finding]) -> str:
 
 def tally(audited: Sequence[Audited]) -> str:
     """Count the verdicts: "Of the paper's 12 claims: 4 as claimed, 3 not as claimed, 5 mixed"."""
-    words = [outcome(one.here) for one in audited]
+    words = [outcome(one.from_batches) for one in audited]
     counts = [said.format(count) for word, said in TALLIED.items() if (count := words.count(word))]
     return f"Of the paper's {len(words)} claims: {', '.join(counts)}"
 
@@ -242,11 +249,12 @@ def _strongest(findings: list[Finding]) -> Finding:
     """Return the finding that decides a claim over several competitors: as claimed only if each finding is."""
     order = (OPPOSITE, verdicts.LESS, verdicts.MORE, SAME, INCONCLUSIVE, FEW, CLAIMED)
     found = min(findings, key=lambda finding: (order.index(finding.verdict), finding.estimate.value))
-    left_out = {batch for one in findings for batch in one.without}
+    left_out = {batch for one in findings for batch in one.verdict_without_batch}
     without = {
-        batch: min((one.without.get(batch, one.verdict) for one in findings), key=order.index) for batch in left_out
+        batch: min((one.verdict_without_batch.get(batch, one.verdict) for one in findings), key=order.index)
+        for batch in left_out
     }
-    return replace(found, without=without)
+    return replace(found, verdict_without_batch=without)
 
 
 def _compare(claim: Claim, over: str, dataset: str, found: Medians, tolerance: float) -> Finding:
@@ -264,7 +272,7 @@ def _compare(claim: Claim, over: str, dataset: str, found: Medians, tolerance: f
         rounds=int(both["rounds"].min()),
         cards=frozenset(both["card_uuid"]),
         hosts=frozenset(both["host_id"]),
-        without={batch: finding.verdict for batch, finding in without.items()},
+        verdict_without_batch={batch: finding.verdict for batch, finding in without.items()},
     )
 
 
@@ -346,7 +354,7 @@ def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
 
 def disagreeing(one: Audited, tolerance: float) -> dict[str, str]:
     """Return the datasets with a `disagreement`, and its words."""
-    found = {dataset: disagreement(one, dataset, tolerance) for dataset in one.here}
+    found = {dataset: disagreement(one, dataset, tolerance) for dataset in one.from_batches}
     return {dataset: where for dataset, where in found.items() if where}
 
 
@@ -356,7 +364,7 @@ def disagreement(one: Audited, dataset: str, tolerance: float) -> str:
     They differ if the program's range and our interval do not overlap, and the range lies on the other side of 1, or
     within the tolerance of 1 although ours has a direction, or outside it although ours is no difference.
     """
-    program, here = one.program.get(dataset), one.here[dataset]
+    program, here = one.from_program.get(dataset), one.from_batches[dataset]
     if not program or one.claim.by_seconds or here.direction in (*OPEN, ""):
         return ""
     ours, percent = here.estimate, f"{100 * tolerance:g} %"

@@ -28,10 +28,11 @@ def text(measured: Mapping[str, Measurements], others: Container[str], tolerance
             read = [replace(claim, about=about) for about in READINGS.values()]
             audited = claims.audit(claims.select(rows, read), read, tolerance)
             found = {
-                marked(dataset, others): [one.here[dataset].verdict for one in audited] for dataset in audited[0].here
+                marked(dataset, others): [one.from_batches[dataset].verdict for one in audited]
+                for dataset in audited[0].from_batches
             }
             if len(found) > 1:
-                found["as a whole"] = [outcome(one.here) for one in audited]
+                found["as a whole"] = [outcome(one.from_batches) for one in audited]
             lines += [
                 {"Card": card, "Claim": str(claim.number), "Graph": name, **dict(zip(READINGS, words, strict=True))}
                 for name, words in found.items()

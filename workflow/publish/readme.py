@@ -69,7 +69,7 @@ def answer(audited: AuditedByCard) -> str:
     cards = []
     for name, ones in audited.items():
         both, apart = compared({first: mine, name: ones})
-        found = [finding for one in ones for finding in deciding(one.here).values()]
+        found = [finding for one in ones for finding in deciding(one.from_batches).values()]
         cards.append(
             {
                 "name": name,
@@ -79,8 +79,8 @@ def answer(audited: AuditedByCard) -> str:
                 "hosts": [len(finding.hosts) for finding in found],
             }
         )
-    total = sum(len(one.here) for one in mine)
-    return from_template("answer", cards=cards, claims=Counter(outcome(one.here) for one in mine), total=total)
+    total = sum(len(one.from_batches) for one in mine)
+    return from_template("answer", cards=cards, claims=Counter(outcome(one.from_batches) for one in mine), total=total)
 
 
 def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
@@ -88,13 +88,16 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
     lines, apart = [], {}
     for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
-        line = {"Claim": f"{first.claim.number}. {first.claim.claim}", "The paper's own tables": whole(first.paper)}
+        line = {
+            "Claim": f"{first.claim.number}. {first.claim.claim}",
+            "The paper's own tables": whole(first.from_tables),
+        }
         for name, one in of_card.items():
             here = claims.disagreeing(one, tolerance)
             apart |= here
-            line[name] = whole(one.here, one.counted) + (" §" if here else "")
+            line[name] = whole(one.from_batches, one.counted) + (" §" if here else "")
         lines.append(line)
-    named = {dataset for one in next(iter(audited.values())) for dataset in one.here}
+    named = {dataset for one in next(iter(audited.values())) for dataset in one.from_batches}
     return from_template(
         "claims",
         table=pd.DataFrame(lines),
@@ -108,7 +111,7 @@ def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], lis
     """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
     found = defaultdict(list)
     for one in audited:
-        if graphs := tuple((name, one.here[name].estimate.batches) for name in one.turned_on):
+        if graphs := tuple((name, one.from_batches[name].estimate.batches) for name in one.turned_on):
             found[graphs].append(str(one.claim.number))
     return found
 
@@ -227,13 +230,13 @@ def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, u
     for of_card in claim_by_claim(audited):
         first, *_ = of_card.values()
         lines = []
-        for dataset in first.here:
+        for dataset in first.from_batches:
             line = audit.line(first, dataset, others)
             line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
             line["Paper's program"] = line["Paper's program"].removesuffix(", 2 batches")
             for name, one in of_card.items():
                 said = audit.line(one, dataset, others)
-                measured = one.here[dataset].estimate
+                measured = one.from_batches[dataset].estimate
                 verdict = said["Verdict"].removesuffix(f"; direction {verdicts.CLAIMED}")
                 line[name] = f"{said['Ours']}\n**{verdict}**" if measured else verdict
             lines.append(line)
@@ -256,8 +259,8 @@ def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
     both, apart = 0, []
     for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
-        for dataset in first.here:
-            found = {name: one.here[dataset] for name, one in of_card.items()}
+        for dataset in first.from_batches:
+            found = {name: one.from_batches[dataset] for name, one in of_card.items()}
             if not all(finding.decided for finding in found.values()):
                 continue
             both += 1
@@ -280,8 +283,8 @@ def readings(audited: Sequence[Audited], tolerance: float) -> str:
     lines = []
     for one in audited:
         exactly = replace(one.claim, about=0)
-        exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.paper})
-        if exact != (here := audit.by_verdict(one.paper)):
+        exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.from_tables})
+        if exact != (here := audit.by_verdict(one.from_tables)):
             lines.append({"Claim": str(one.claim.number), "Read exactly": exact, "Read with tolerance": here})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 

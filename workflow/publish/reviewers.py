@@ -45,7 +45,7 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[experime
 def expected(one: claims.Audited, others: Container[str]) -> str:
     """Return, by dataset, the range in which one batch more should lie; others: the substitutes."""
     lines = []
-    for dataset, finding in one.here.items():
+    for dataset, finding in one.from_batches.items():
         found = finding.estimate
         if not found:
             said = finding.verdict
@@ -80,7 +80,7 @@ def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[
             finding.estimate and not finding.estimate.has_interval
             for ones in of_cards.values()
             for one in ones
-            for finding in one.here.values()
+            for finding in one.from_batches.values()
         ),
         card=first,
         minutes=math.ceil(took[first].reindex(of_claims).sum()),

@@ -119,8 +119,8 @@ def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> tuple
     lines, all_inside = [], []
     for mine, theirs in zip(audited, archived, strict=True):
         claim = mine.claim
-        for dataset in (dataset for dataset, finding in mine.here.items() if finding.estimate):
-            finding, other = mine.here[dataset], theirs.here[dataset]
+        for dataset in (dataset for dataset, finding in mine.from_batches.items() if finding.estimate):
+            finding, other = mine.from_batches[dataset], theirs.from_batches[dataset]
             over = other.over or finding.over
             values = claim.values(batches.pairs(found, claim.left, over, dataset))
             estimate = verdicts.estimate(values, differences=claim.by_seconds)

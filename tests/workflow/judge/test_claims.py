@@ -135,7 +135,7 @@ def test_each_relation(relation, values, left, right, verdict, direction):
     low, high = values.split() or ("", "")
     claim = dataclasses.replace(CLAIMS["flag_factor"], relation=relation, low=low, high=high, datasets=("nyc",))
     # rows_of doubles what it is given
-    found = judged(claim, measured(two(left / 2, right / 2), (0.9999, 1.0, 1.0001))).here["nyc"]
+    found = judged(claim, measured(two(left / 2, right / 2), (0.9999, 1.0, 1.0001))).from_batches["nyc"]
     assert (found.verdict, found.direction, found.factor) == (verdict, direction, verdict if values else "")
     value = right - left if relation == "faster_by_s" else right / left
     assert found.estimate.value == pytest.approx(value, rel=0.01)
@@ -149,24 +149,24 @@ def test_a_ratio_is_taken_within_each_batch():
         "abc",
         [dict.fromkeys(("bellman_ford/naive", "bellman_ford/stride_flag"), factor) for factor in (1, 1.5, 0.5)],
     )
-    found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
+    found = judged(CLAIMS["flag_factor"], rows).from_batches["nyc"]
     assert (found.estimate.low, found.estimate.high) == (pytest.approx(2), pytest.approx(2))
 
 
 def test_what_was_measured_alone_is_compared_with_nothing():
-    found = judged(CLAIMS["flag_factor"], rows_of(two(1, 2.8))).here["nyc"]
+    found = judged(CLAIMS["flag_factor"], rows_of(two(1, 2.8))).from_batches["nyc"]
     assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "not measured in one job", None)
     apart = pd.concat(
         [in_batches(rows_of({cell: 1}), name) for cell, name in zip(two(1, 1), "ab", strict=True)], ignore_index=True
     )
-    assert judged(CLAIMS["flag_factor"], apart).here["nyc"].why == "not measured in one job"
+    assert judged(CLAIMS["flag_factor"], apart).from_batches["nyc"].why == "not measured in one job"
 
 
 def test_only_batches_of_the_same_revision_are_pooled():
     rows = measured(two(1, 2.8))
     rows.loc[rows["batch"] == "a", "revision"] = "0"
     rows.loc[rows["batch"] != "a", "started"] = "2026-02-01T00:00:00+00:00"
-    found = judged(CLAIMS["flag_factor"], rows).here["nyc"]
+    found = judged(CLAIMS["flag_factor"], rows).from_batches["nyc"]
     assert (found.estimate.batches, found.verdict) == (2, FEW)
 
 
@@ -217,13 +217,13 @@ def test_times_of_two_machines_are_not_compared(place):
 def test_a_processor_and_a_card_of_one_host_are_compared():
     times = {("dijkstra/naive", "gnutella04"): 1, ("dijkstra/cpu", "gnutella04"): 3}
     one = judged(CLAIMS["dijkstra_gpu"], measured(times))
-    assert (one.verdict, len(one.here["gnutella04"].cards)) == (CLAIMED, 3)
+    assert (one.verdict, len(one.from_batches["gnutella04"].cards)) == (CLAIMED, 3)
 
 
 def test_two_batches_decide_nothing_and_show_their_range():
     one = judged(CLAIMS["flag_factor"], measured(two(1, 2.8), (1, 1.25)))
-    assert one.here["nyc"].verdict == FEW
-    assert audit.value_text(one.claim, one.here["nyc"]) == f"{audit.CROSS}2.50 [2.24, 2.80], 2 batches"
+    assert one.from_batches["nyc"].verdict == FEW
+    assert audit.value_text(one.claim, one.from_batches["nyc"]) == f"{audit.CROSS}2.50 [2.24, 2.80], 2 batches"
     assert one.verdict == FEW
 
 
@@ -232,11 +232,11 @@ def test_an_open_verdict_says_how_many_batches_would_do():
         CLAIMS["stride_small"],
         measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.97, 1.0, 1.03)),
     )
-    found = one.here["nyc"]
+    found = one.from_batches["nyc"]
     assert found.verdict == INCONCLUSIVE and found.needed > 3
     assert audit.verdict_text(found) == f"inconclusive, {found.needed} batches would do"
     rows = measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.8, 0.98, 1.25))
-    assert audit.verdict_text(judged(CLAIMS["stride_small"], rows).here["nyc"]).endswith(" batches would do")
+    assert audit.verdict_text(judged(CLAIMS["stride_small"], rows).from_batches["nyc"]).endswith(" batches would do")
 
 
 def test_on_one_card_it_is_said():
@@ -247,16 +247,16 @@ def test_on_one_card_it_is_said():
     assert judged(CLAIMS["flag_factor"], rows[rows["batch"] != "a"]).verdict == FEW
     undecided = rows[rows["batch"] == rows["batch"].iloc[0]].assign(dataset="bay", card_uuid="GPU-2")
     found = judged(CLAIMS["flag_factor"], pd.concat([rows, undecided], ignore_index=True))
-    assert (found.here["bay"].verdict, found.verdict) == (FEW, f"{CLAIMED}, on this card")
+    assert (found.from_batches["bay"].verdict, found.verdict) == (FEW, f"{CLAIMED}, on this card")
 
 
 def test_a_verdict_that_rests_on_each_batch_is_marked():
     steady = judged(CLAIMS["flag_best"], measured(two(1, 2) | {("bellman_ford/stride", "nyc"): 2}, (1, 1.01, 0.99, 1)))
-    assert (steady.here["nyc"].verdict, steady.here["nyc"].fragile) == (CLAIMED, False)
+    assert (steady.from_batches["nyc"].verdict, steady.from_batches["nyc"].fragile) == (CLAIMED, False)
     times = two(1, 2) | {("bellman_ford/stride", "nyc"): 1.1}
-    shaky = judged(CLAIMS["flag_best"], measured(times, (1, 1.03, 1.04, 0.96))).here["nyc"]
+    shaky = judged(CLAIMS["flag_best"], measured(times, (1, 1.03, 1.04, 0.96))).from_batches["nyc"]
     without = [
-        judged(CLAIMS["flag_best"], measured(times, left)).here["nyc"].verdict
+        judged(CLAIMS["flag_best"], measured(times, left)).from_batches["nyc"].verdict
         for left in [(1.03, 1.04, 0.96), (1, 1.03, 1.04)]
     ]
     assert (shaky.verdict, shaky.fragile, without) == (CLAIMED, True, [INCONCLUSIVE, CLAIMED])
@@ -266,7 +266,8 @@ def test_a_verdict_that_rests_on_each_batch_is_marked():
 def test_a_verdict_that_one_batch_would_turn_is_marked():
     ratios = np.array([0.977, 0.984, 0.995, 0.991, 0.975])
     times = {("bellman_ford/stride", "bay"): 1.0, ("bellman_ford/naive", "bay"): 1.0}
-    found = [judged(CLAIMS["stride_small"], measured(times, 1 / some)).here["bay"] for some in (ratios, ratios[1:])]
+    audited = [judged(CLAIMS["stride_small"], measured(times, 1 / some)) for some in (ratios, ratios[1:])]
+    found = [one.from_batches["bay"] for one in audited]
     assert [(one.verdict, one.fragile) for one in found] == [(CLAIMED, True), (SAME, False)]
 
 
@@ -277,12 +278,12 @@ def test_a_verdict_that_one_batch_would_turn_is_marked():
 def test_the_fastest_must_be_faster_than_each(times, verdict, over):
     names = "stride_flag", "naive", "stride"
     cells = {(f"bellman_ford/{name}", "nyc"): time for name, time in zip(names, times, strict=True)}
-    found = judged(CLAIMS["flag_best"], measured(cells)).here["nyc"]
+    found = judged(CLAIMS["flag_best"], measured(cells)).from_batches["nyc"]
     assert (found.verdict, found.over) == (verdict, f"bellman_ford/{over}")
 
 
 def test_a_missing_variant_is_named_and_nothing_is_guessed():
-    found = judged(CLAIMS["flag_best"], measured(two(1, 3))).here["nyc"]
+    found = judged(CLAIMS["flag_best"], measured(two(1, 3))).from_batches["nyc"]
     assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "no time of bellman_ford/stride", None)
 
 
@@ -307,10 +308,10 @@ def test_the_papers_own_program_beside_ours():
     for _, batch in rows.groupby("batch"):
         times = batch.groupby("variant")["seconds"].median()
         ratios.append(times["naive"] / times["stride_flag"])
-    found = one.program["nyc"]
+    found = one.from_program["nyc"]
     assert (found.batches, found.low, found.high) == (2, pytest.approx(min(ratios)), pytest.approx(max(ratios)))
-    assert (one.program["e"].batches, one.program["e"].value) == (1, pytest.approx(276.05 / 115.42))
-    assert judged(CLAIMS["dijkstra_gpu"], measured(two(1, 2))).program == {"gnutella04": None}
+    assert (one.from_program["e"].batches, one.from_program["e"].value) == (1, pytest.approx(276.05 / 115.42))
+    assert judged(CLAIMS["dijkstra_gpu"], measured(two(1, 2))).from_program == {"gnutella04": None}
 
 
 def test_our_times_beside_the_papers_own_program():
@@ -332,7 +333,7 @@ def test_where_the_program_has_another_direction_it_is_said():
         ("floyd_warshall/naive", "gnutella04"): 3,
     }
     one = judged(CLAIMS["super_naive_best"], measured(times))
-    assert one.here["gnutella04"].verdict == OPPOSITE and one.program["gnutella04"].value == pytest.approx(
+    assert one.from_batches["gnutella04"].verdict == OPPOSITE and one.from_program["gnutella04"].value == pytest.approx(
         0.99, abs=0.02
     )
     said = "On gnutella04 the ratio of the paper's own program lies within 5 % of 1 and outside our interval."
@@ -390,7 +391,7 @@ def test_where_the_program_disagrees(ours, program, said):
     assert claims.disagreeing(one, TOLERANCE) == ({"nyc": said} if said else {})
     in_seconds = dataclasses.replace(one, claim=CLAIMS["stride_largest"])
     assert claims.disagreement(in_seconds, "nyc", TOLERANCE) == ""
-    assert claims.disagreement(dataclasses.replace(one, program={"nyc": None}), "nyc", TOLERANCE) == ""
+    assert claims.disagreement(dataclasses.replace(one, from_program={"nyc": None}), "nyc", TOLERANCE) == ""
 
 
 def test_the_program_is_judged_over_the_same_competitor_else_over_its_strongest():
@@ -416,8 +417,10 @@ def test_what_decides_against_several_is_the_worst_of_them():
             assert claims._strongest(findings).over == f"{word} 2"
             assert claims._strongest(findings[::-1]).over == f"{word} 2"
     # A competitor keeps its word where a batch that it is not of is left out.
-    one, other = (dataclasses.replace(over(word, 2), without={word: INCONCLUSIVE}) for word in (CLAIMED, SAME))
-    assert claims._strongest([one, other]).without == {CLAIMED: SAME, SAME: INCONCLUSIVE}
+    one, other = (
+        dataclasses.replace(over(word, 2), verdict_without_batch={word: INCONCLUSIVE}) for word in (CLAIMED, SAME)
+    )
+    assert claims._strongest([one, other]).verdict_without_batch == {CLAIMED: SAME, SAME: INCONCLUSIVE}
 
 
 def test_a_claim_about_no_variant_is_refused(tmp_path):
@@ -447,7 +450,7 @@ def without_batch(rows, batch, audited):
     return [
         {
             dataset: claims.judge(one.claim, dataset, left, TOLERANCE) if dataset in datasets else finding
-            for dataset, finding in one.here.items()
+            for dataset, finding in one.from_batches.items()
         }
         for one in audited
     ]
@@ -462,13 +465,13 @@ def test_no_archived_batch_turns_a_verdict_without_a_mark(path):
     fewer = [without_batch(rows, batch, whole) for batch in sorted(set(rows["batch"]) - {""})]
     assert len(fewer) >= 3
     for found, *left in zip(whole, *fewer, strict=True):
-        for dataset, here in found.here.items():
+        for dataset, here in found.from_batches.items():
             turned = any(one[dataset].verdict != here.verdict for one in left)
             assert here.fragile == (here.decided and turned)
-        others = [one for one in left if found.decided and claims.outcome(one) != claims.outcome(found.here)]
+        others = [one for one in left if found.decided and claims.outcome(one) != claims.outcome(found.from_batches)]
         assert found.turned_on == [
             dataset
-            for dataset, here in found.here.items()
+            for dataset, here in found.from_batches.items()
             if any(one[dataset].verdict != here.verdict for one in others)
         ]
 
@@ -481,7 +484,7 @@ def test_a_verdict_on_a_claim_that_rests_on_one_batch_is_marked():
         rows = measured(times | slower | {("bellman_ford/stride", "bay"): at_bay}, (1, 1.01, 0.99, 1))
         last = sorted(set(rows["batch"]))[-1]
         found = judged(CLAIMS["stride_small"], rows[(rows["dataset"] != "bay") | (rows["batch"] != last)])
-        assert found.here["bay"].fragile and not found.here["nyc"].fragile
+        assert found.from_batches["bay"].fragile and not found.from_batches["nyc"].fragile
         assert found.counted == f"{word}{mark} (2 of 3 decided)"
         assert found.turned_on == (["bay"] if mark else [])
 
@@ -506,17 +509,17 @@ def test_a_claim_of_which_nothing_is_decided_is_not_marked():
     """Though it would be decided without its last batch."""
     times = {("bellman_ford/stride", "nyc"): 1.3, ("bellman_ford/naive", "nyc"): 1}
     found = judged(CLAIMS["stride_small"], measured(times, (1, 1.001, 0.999, 0.3)).assign(card_uuid="GPU-1"))
-    assert found.here["nyc"].without["d"] == CLAIMED
-    assert not found.here["nyc"].fragile and not found.fragile
+    assert found.from_batches["nyc"].verdict_without_batch["d"] == CLAIMED
+    assert not found.from_batches["nyc"].fragile and not found.fragile
     assert found.counted == f"{INCONCLUSIVE}, on this card"
 
 
 def test_a_finding_says_its_least_rounds_and_all_hosts_and_needs_no_more_batches():
     rows = measured(two(1, 2.8))
-    found = judged(CLAIMS["flag_factor"], rows[(rows["batch"] != "b") | (rows["round"] == 1)]).here["nyc"]
+    found = judged(CLAIMS["flag_factor"], rows[(rows["batch"] != "b") | (rows["round"] == 1)]).from_batches["nyc"]
     assert (found.rounds, found.hosts, found.needed) == (1, {"hosta", "hostb", "hostc"}, None)
     slower = {("bellman_ford/stride", "nyc"): 2, ("bellman_ford/naive", "nyc"): 1}
-    assert judged(CLAIMS["stride_small"], measured(slower)).here["nyc"].needed is None
+    assert judged(CLAIMS["stride_small"], measured(slower)).from_batches["nyc"].needed is None
 
 
 @pytest.mark.parametrize(
@@ -526,7 +529,7 @@ def test_a_finding_says_its_least_rounds_and_all_hosts_and_needs_no_more_batches
 def test_a_value_that_is_open_has_its_number_of_batches(name, dataset, left, right, factors):
     claim = CLAIMS[name]
     rows = measured({(claim.left, dataset): left, (claim.right[0], dataset): right}, factors)
-    found = judged(claim, rows).here[dataset]
+    found = judged(claim, rows).from_batches[dataset]
     # rows_of doubles what it is given
     values = [2 * right - 2 * left * factor if claim.by_seconds else right / (left * factor) for factor in factors]
     needed = verdicts.needed(values, claim.factors, differences=claim.by_seconds)
@@ -535,7 +538,7 @@ def test_a_value_that_is_open_has_its_number_of_batches(name, dataset, left, rig
 
 def test_a_direction_that_is_open_has_its_number_of_batches():
     """Of a value that is decided: below 2.8, on either side of 1."""
-    found = judged(CLAIMS["flag_factor"], measured(two(1, 1.02), (0.95, 1, 1.05))).here["nyc"]
+    found = judged(CLAIMS["flag_factor"], measured(two(1, 1.02), (0.95, 1, 1.05))).from_batches["nyc"]
     assert (found.verdict, found.direction) == ("less", INCONCLUSIVE) and found.needed > 3
     assert audit.verdict_text(found) == f"less ‡; direction inconclusive, {found.needed} batches would do"
 

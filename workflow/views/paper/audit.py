@@ -21,12 +21,12 @@ from workflow.views.render import CROSS, digits, ratio
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
     """Return a row per claim and dataset; numbers are factors or seconds (column "unit")."""
     others = substitutes(rows)
-    lines = [(one, dataset) for one in audited for dataset in one.here]
+    lines = [(one, dataset) for one in audited for dataset in one.from_batches]
     return pd.DataFrame([_fact(*line) | {"substitute": others.get(line[1], ""), "source": source} for line in lines])
 
 
 def _fact(one: Audited, dataset: str) -> dict:
-    claim, paper, here = one.claim, one.paper[dataset], one.here[dataset]
+    claim, paper, here = one.claim, one.from_tables[dataset], one.from_batches[dataset]
     least, most = claim.factors[verdicts.CLAIMED] if claim.valued else ("", "")
     return {
         "claim": claim.id,
@@ -41,7 +41,7 @@ def _fact(one: Audited, dataset: str) -> dict:
         "claimed high": most,
         "paper": paper.estimate.value if paper.estimate else "",
         "paper verdict": paper.verdict,
-        **_ends("program", one.program[dataset]),
+        **_ends("program", one.from_program[dataset]),
         "over": here.over,
         **_ends("measured", here.estimate),
         "ends": here.estimate.ends if here.estimate else "",
@@ -73,7 +73,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         ("ul", [*measurements.about(rows, source), *rule(tolerance)]),
     ]
     for one in audited:
-        text = pd.DataFrame([line(one, dataset, others) for dataset in one.here])
+        text = pd.DataFrame([line(one, dataset, others) for dataset in one.from_batches])
         blocks += [
             ("h2", f"{one.claim.number}. {one.claim.claim}"),
             ("p", f"Section {one.claim.section}: {relation_text(one.claim)}. {one.claim.reading}".strip()),
@@ -86,12 +86,12 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
 
 def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
     """Return a claim on one dataset as text; others: the substitutes."""
-    here, paper = one.here[dataset], one.paper[dataset]
+    here, paper = one.from_batches[dataset], one.from_tables[dataset]
     throttled = f"; throttled: {one.throttled[dataset]}" if one.throttled[dataset] else ""
     return {
         "Dataset": marked(dataset, others),
         "Paper's tables": f"{value_text(one.claim, paper)}: {paper.verdict}" if paper.estimate else paper.why,
-        "Paper's program": estimate_text(one.claim, one.program[dataset], over_text(one.claim, here)),
+        "Paper's program": estimate_text(one.claim, one.from_program[dataset], over_text(one.claim, here)),
         "Ours": value_text(one.claim, here) + throttled,
         "Verdict": verdict_text(here),
     }
@@ -112,8 +112,8 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
             {
                 "Claim": f"{one.claim.number}. {one.claim.claim}",
                 "Section": one.claim.section,
-                "The paper's own tables": f"{outcome(one.paper)} ({by_verdict(one.paper)})",
-                "Ours": by_verdict(one.here),
+                "The paper's own tables": f"{outcome(one.from_tables)} ({by_verdict(one.from_tables)})",
+                "Ours": by_verdict(one.from_batches),
                 "Verdict": one.counted,
             }
             for one in audited

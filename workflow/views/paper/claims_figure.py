@@ -71,9 +71,9 @@ def draw_claims(audited: list[claims.Audited], others: Collection[str], caption:
     for row, one in enumerate(audited):
         claim = textwrap.fill(f"{one.claim.number}. {one.claim.claim}", 46, subsequent_indent="    ")
         axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
-        for dataset, here in one.here.items():
+        for dataset, here in one.from_batches.items():
             ratio = audit.short(here) if here.verdict == verdicts.FEW else ""
-            _boxes(axes, datasets.index(dataset), row, here.verdict, one.paper[dataset].verdict, ratio)
+            _boxes(axes, datasets.index(dataset), row, here.verdict, one.from_tables[dataset].verdict, ratio)
     for row in range(len(audited) + 1):
         section = 0 < row < len(audited) and audited[row - 1].claim.section != audited[row].claim.section
         axes.axhline(row, color="0.55" if section else "0.88", linewidth=1 if section else 0.6, zorder=0)
@@ -123,7 +123,7 @@ def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> N
 
 def _largest_free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
     """Return top, left, bottom, right of the largest rectangle in which no claim is about a dataset."""
-    taken = np.array([[dataset in one.here for dataset in datasets] for one in audited])
+    taken = np.array([[dataset in one.from_batches for dataset in datasets] for one in audited])
     rows, columns = taken.shape
     corners = product(range(rows), range(columns), range(1, rows + 1), range(1, columns + 1))
     free = [

@@ -36,8 +36,8 @@ def table(audited: AuditedByCard) -> pd.DataFrame:
             {
                 "No.": str(first.claim.number),
                 "Claim": first.claim.claim,
-                "The paper's tables": f"{outcome(first.paper)}: {ratios(first.claim, first.paper)}",
-                **{head: ratios(one.claim, one.here) for head, one in by_card.items()},
+                "The paper's tables": f"{outcome(first.from_tables)}: {ratios(first.claim, first.from_tables)}",
+                **{head: ratios(one.claim, one.from_batches) for head, one in by_card.items()},
                 "Verdict": _verdict(by_card),
             }
         )

@@ -168,12 +168,12 @@ def test_substitutes_are_said(tmp_path):
 
 def test_what_is_open_without_one_batch_is_marked_once_where_all_is():
     without = {"A": "less", "B": "inconclusive"}
-    sure, lost, few = Finding("less"), Finding("less", without=without), Finding("inconclusive")
+    sure, lost, few = Finding("less"), Finding("less", verdict_without_batch=without), Finding("inconclusive")
     for found, text in (
         ([lost], "less: a ‡"),
         ([sure, lost], "less: a, b ‡"),
         ([lost, lost], "less: all 2 (each ‡)"),
-        ([lost, Finding("more", without=without)], "less: a; more: b (each ‡)"),
+        ([lost, Finding("more", verdict_without_batch=without)], "less: a; more: b (each ‡)"),
         ([sure, few], "less: a; inconclusive: b"),
     ):
         assert audit.by_verdict(dict(zip("ab", found, strict=False))) == text
@@ -270,6 +270,6 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     expected, on_b = lines[f"C{CLAIMS['flag_factor'].number}"]
     assert expected == on_b and expected.endswith("<br>e: not measured")
     low, high = map(float, re.search(rf"nyc: {CROSS}([\d.]+) to ([\d.]+)<br>", expected).groups())
-    found = next(one for one in audited if one.claim.id == "flag_factor").here["nyc"].estimate
+    found = next(one for one in audited if one.claim.id == "flag_factor").from_batches["nyc"].estimate
     assert (low, high) == (pytest.approx(found.next_low, rel=5e-3), pytest.approx(found.next_high, rel=5e-3))
     assert low < found.low < found.high < high
