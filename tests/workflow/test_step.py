@@ -222,8 +222,8 @@ def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypa
     [
         *(("block", value, f"block must be from 1 to 1,024, not {value}") for value in (0, -5, 1025)),
         *(("tile", value, f"tile must be from 1 to 32, not {value}") for value in (0, 33)),
-        *((key, 0, f"{key} must be 1 or more, not 0") for key in ("repeats", "delta", "grid", "checked_rows")),
-        *((key, -1, f"{key} must be 0 or more, not -1") for key in ("warmup_launches", "full_check")),
+        *((key, 0, f"{key} must be from 1 to .*, not 0") for key in ("repeats", "delta", "grid", "checked_rows")),
+        *((key, -1, f"{key} must be from 0 to .*, not -1") for key in ("warmup_launches", "full_check")),
         *(("block", value, "block must be a whole number, not ") for value in (8.0, "8", None, True, [8])),
         ("source", "0", "source must be a whole number, not '0'"),
         *(("timeout_s", value, "timeout_s must be a number of seconds above 0") for value in (0, float("nan"), "1")),

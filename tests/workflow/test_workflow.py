@@ -265,7 +265,7 @@ def test_a_source_that_is_no_vertex_is_refused_where_it_is_used(fresh):
 def test_an_unknown_or_duplicate_key_ends_before_any_job(fresh, tmp_path):
     second = tmp_path / "second.yaml"
     for text, message in (
-        ("protocol: {repeat: 1}", "config: unknown key 'repeat' at protocol: choose from warmup_launches, repeats"),
+        ("protocol: {repeat: 1}", "config: unknown key 'repeat' at protocol: choose from warmup_launches, "),
         ("protocol:\n  repeats: 1\n  repeats: 2\n", f"{second}, line 3: duplicate key repeats"),
     ):
         second.write_text(text)

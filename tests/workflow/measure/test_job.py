@@ -158,7 +158,7 @@ ELSEWHERE = {
     "card": (job.card, "describe", lambda _: {"device": "another", "driver": "", "cuda": ""}),
     "cores": (job.libraries, "cores", lambda: 77),
     "versions": (provenance, "packages", lambda: {"numpy": "0.1"}),
-    "revision": (revisions, "of", lambda _: "77"),
+    "revision": (revisions, "revision_of", lambda _: "77"),
 }
 
 

@@ -38,7 +38,7 @@ ON_GPU = {"delta_sweep": a_sweep, "many_sources": a_search, "peak": a_peak}
 @pytest.mark.parametrize("step", [a_cell, *ON_GPU.values()])
 def test_no_step_measures_beside_another_process(step, out, monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
-    for module, name in ((measure, "packed"), (peak, "measured")):
+    for module, name in ((measure, "packed"), (peak, "peak_rows")):
         monkeypatch.setattr(module, name, lambda *args: pytest.fail("it was measured"))
     with lock.held(out), pytest.raises(InputError, match="it is being measured by process"):
         step(out)
