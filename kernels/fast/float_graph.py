@@ -25,7 +25,7 @@ NONE, SOURCE = -1, -9999  # values in `predecessor`: NONE for a vertex without a
 
 @dataclass(frozen=True, eq=False)
 class FloatGraph(CompressedRows):
-    """A directed graph in compressed sparse rows, like cuda_shortest_paths.graph.Graph, but with any finite weights."""
+    """A directed graph in compressed sparse rows, like graph.Graph, but with any finite weights."""
 
     indptr: np.ndarray  # int32, (n + 1,)
     indices: np.ndarray  # int32, (m,)

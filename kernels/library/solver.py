@@ -127,7 +127,7 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
     See Also
     --------
     prepare : For several searches on one graph.
-    cuda_shortest_paths.csgraph.dijkstra : With SciPy's signature.
+    csgraph.dijkstra : With SciPy's signature.
 
     Notes
     -----
@@ -662,7 +662,7 @@ class Solver:
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
             "take",
-            "take fewer sources at once (cuda_shortest_paths.distance_pieces), or cuda_shortest_paths.eccentricities",
+            "take fewer sources at once (distance_pieces), or eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
         return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))

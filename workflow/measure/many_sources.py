@@ -162,7 +162,7 @@ def check_sample(
 
 
 def measure_many_sources(graph: Path, options: dict, block: int, out: Path, setting: StepContext) -> None:
-    """Measure on a packed graph, and write the CSV at the end; options: see measured."""
+    """Measure on a packed graph, and write the CSV at the end; options: see timed_repeats."""
     with measure.reserved(out, "many_sources", setting.cores):
         loaded = measure.packed(graph)
         try:

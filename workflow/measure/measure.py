@@ -68,7 +68,7 @@ def packed(path: Path) -> Graph:
     """Load a graph; raise InputError if the rule pack did not make it."""
     graph = Graph.load(path)
     if "sha256" not in graph.meta:
-        raise InputError(f"{path}: has no sha256 of the text form: make it with the rule pack")
+        raise InputError(f"{path}: has no sha256: make it with the rule pack")
     return graph
 
 

@@ -139,6 +139,10 @@ class Plan:
     def entry(self, wildcards) -> dict:
         return conditions.identity(self.dataset(wildcards.dataset))
 
+    def identified_by(self, wildcards) -> str:
+        """Return what the digest of a packed graph is of."""
+        return "text" if has_text(self.dataset(wildcards.dataset)) else "CSR arrays"
+
     @cached_property
     def raw_entries(self) -> dict[str, tuple[str, dict]]:
         """For each downloaded file, the name and entry of the first dataset that uses it."""

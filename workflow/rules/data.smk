@@ -52,6 +52,7 @@ rule pack:
         "logs/pack/{dataset}.log",
     params:
         entry=plan.entry,
+        sha256_of=plan.identified_by,
     message:
         "Pack {wildcards.dataset} as CSR arrays"
     script:

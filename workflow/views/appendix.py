@@ -112,17 +112,19 @@ def packed(paths: Iterable[Path]) -> bytes:
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, str | bytes]:
     """Render the report's own pages."""
-    shown = [*context.paths("rows"), *context.paths("compared")]
-    provenance = read(map(records.beside, shown))
+    shown, compared = context.paths("rows"), context.paths("compared")
+    provenance = provenance_page(read(map(records.beside, shown)), context.source)
+    if compared:
+        provenance += provenance_page(read(map(records.beside, compared)), MEASURED_HERE)
     others = {folder.name: measurements.files(folder) for folder in context.paths("archives")}
     rows_of_others = {name: measurements.load(files) for name, files in others.items()}
     table, page = claims_at_a_glance(rows, rows_of_others, context.source, context.tolerance)
-    measured = [*shown, *chain(*others.values())]
+    measured = [*shown, *compared, *chain(*others.values())]
     configuration = yaml.safe_dump(dict(context.config), sort_keys=False, default_flow_style=None)
     return {
         "glance.csv": csv_text(table),
         "glance.html": pages.to_html(page),
-        "provenance.html": pages.to_html(provenance_page(provenance, context.source)),
+        "provenance.html": pages.to_html(provenance),
         "configuration.html": pages.to_html([("h1", "Configuration"), ("pre", configuration)]),
         "measurements.zip": packed([*measured, *map(records.beside, measured)]),
     }

@@ -119,6 +119,14 @@ def test_either_all_files_or_none_say_that_the_version_is_released():
     assert dated == [not unreleased] * 2
 
 
+def test_a_release_checks_version_sums_and_documents(monkeypatch):
+    checked = []
+    for name in ("check_version", "check_sums", "check_documents"):
+        monkeypatch.setattr(release, name, lambda name=name: checked.append(name))
+    release.check_release()
+    assert checked == ["check_version", "check_sums", "check_documents"]
+
+
 def test_the_repository_can_be_released_once_its_version_has_a_date(tmp_path, monkeypatch):
     monkeypatch.chdir(copy_project(tmp_path))
     date_release()
