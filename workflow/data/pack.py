@@ -1,8 +1,13 @@
 """Pack a dataset as CSR arrays, with its origin.
 
-The packed graph's meta holds name, sha256 (of the text form; of the CSR arrays if there is none), entry (sources,
-format, weights), origin (the record of the raw file), generated (how, if it was) and substitute (one sentence, if it is
-not the paper's data).
+The meta of a packed graph has these keys:
+
+name        the dataset
+sha256      the digest of the text form, or of the CSR arrays if the dataset has no text form
+entry       the keys of the dataset's entry that define the graph, such as sources, format and weights
+origin      the record of the raw file
+generated   how the graph was generated, if it was
+substitute  one sentence, if the graph is not the paper's
 """
 
 from __future__ import annotations
