@@ -29,7 +29,8 @@ from kernels.fast import (
     probe,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
+from kernels.fast.hierarchy import all_pairs, hubs, many_sources, targets, within
+from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
@@ -67,6 +68,7 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.hubs": {name: {"min.u64": 2} for name in ("set_own_codes", "set_codes")},
     "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
@@ -166,12 +168,25 @@ def reduced():
                 pass
 
 
+def between_pairs():
+    """Launch searches between pairs, with and without a second value, and the kernels of routes."""
+    run, on = Recorder(), path(9, True)
+    search = hubs.HubSearch(OnCard(on, run))
+    second, ends = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
+    for kind in NO_PATH_BY_DTYPE:
+        none, out = np.empty(1, kind), np.empty(1, kind)
+        search.pairs(ends, ends, 0, np.ones(1), none, out)
+        search.pairs(ends, ends, 1, np.ones(1), none, out, second)
+    search.routes(ends, ends)
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
     "reduced": (reduced, None),
+    "between_pairs": (between_pairs, None),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 
