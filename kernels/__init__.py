@@ -6,6 +6,8 @@
     distance_pieces(graph, ...)     the same, a few sources at a time
     nearest(graph, sources, k)      the nearest vertices of several sources
     reachable(graph, sources, d)    the vertices within a distance of several sources
+    pair_distances(graph, s, t)     the distance of each of several pairs
+    routes(graph, s, t)             the shortest path of each of several pairs
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
@@ -35,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
-    from .library.answers import Distances, Eccentricities, Paths
+    from .library.answers import Distances, Eccentricities, Paths, Routes
     from .library.solver import (
         Solver,
         all_pairs,
@@ -43,8 +45,10 @@ if TYPE_CHECKING:
         distances,
         eccentricities,
         nearest,
+        pair_distances,
         prepare,
         reachable,
+        routes,
         shortest_paths,
     )
 
@@ -54,14 +58,17 @@ __all__ = [
     "Distances",
     "Eccentricities",
     "Paths",
+    "Routes",
     "Solver",
     "all_pairs",
     "distance_pieces",
     "distances",
     "eccentricities",
     "nearest",
+    "pair_distances",
     "prepare",
     "reachable",
+    "routes",
     "shortest_paths",
 ]
 MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"

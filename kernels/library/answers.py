@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,9 +56,12 @@ class Distances:
     targets : ndarray of int64, shape (t,)
         The targets, as given; by default all vertices.
     distances : ndarray of float64, float32 or int32, shape (k, t)
-        A row for each source. If there is no path, ``inf``, or 2**31 - 1 for int32.
+        A row for each source. If there is no path, ``inf``, or 2**31 - 1 for int32. Of `pair_distances`: one distance
+        for each pair, shape (p,).
     variant, reason, rounds
         As in `Paths`.
+    second : ndarray of float64, same shape as `distances`, or None
+        The sum of the second value along a shortest path, NaN if there is no path; None if no value was given.
     """
 
     sources: np.ndarray
@@ -66,6 +70,63 @@ class Distances:
     variant: str
     reason: str
     rounds: int = 0
+    second: np.ndarray | None = None
+
+
+class Route(NamedTuple):
+    """One route: see `Routes`."""
+
+    distance: float
+    vertices: np.ndarray
+    edges: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """Shortest paths between pairs of vertices. ``routes[i]`` is the `Route` of pair i.
+
+    Attributes
+    ----------
+    sources, targets : ndarray, shape (p,)
+        The ends of each pair, as given.
+    graph : Graph or FloatGraph
+        The searched graph.
+    distances : ndarray of float64, shape (p,)
+        ``inf`` if there is no path.
+    edges : ndarray of int32
+        The edges of all routes, as positions in the list of edges that the graph was made from. Those of pair i are
+        ``edges[edge_start[i]:edge_start[i + 1]]``.
+    edge_start : ndarray of int64, shape (p + 1,)
+    vertices : ndarray
+        The vertices of all routes, from source to target. Those of pair i are
+        ``vertices[vertex_start[i]:vertex_start[i + 1]]``, none if there is no path.
+    vertex_start : ndarray of int64, shape (p + 1,)
+    variant, reason
+        As in `Paths`.
+    second : ndarray of float64, shape (p,), or None
+        The sum of the second value along each route, NaN if there is no path; None if no value was given.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    graph: Any = field(repr=False)
+    distances: np.ndarray
+    edges: np.ndarray
+    edge_start: np.ndarray
+    vertices: np.ndarray
+    vertex_start: np.ndarray
+    variant: str
+    reason: str
+    second: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __getitem__(self, pair: int) -> Route:
+        pair = range(len(self))[pair]
+        vertices = self.vertices[self.vertex_start[pair] : self.vertex_start[pair + 1]]
+        edges = self.edges[self.edge_start[pair] : self.edge_start[pair + 1]]
+        return Route(float(self.distances[pair]), vertices, edges)
 
 
 @dataclass(frozen=True, eq=False)

@@ -219,17 +219,29 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
         return f"since rows in a hierarchy take {needed:,} bytes, but {card.free:,} are free on the card"
     if least:
         return ""
-    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
+    if why := no_hierarchy(graph):
+        return why
+    height = elimination.hierarchy_of(graph).height
+    needed = 4 * lanes * (height + 1)
+    if needed > card.shared:
+        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
+    return ""
+
+
+def no_hierarchy(graph: Graph) -> str:
+    """Return why the graph has no contraction hierarchy; an empty string if it has one, which is prepared then.
+
+    Raises InputError if the hierarchy's file is invalid.
+    """
+    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < graph.vertices:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
-        height = elimination.hierarchy_of(graph).height
+        elimination.hierarchy_of(graph)
     except InputError as error:
         if prepared:
             raise
         return f"since {str(error).removesuffix(': take another variant')}"
-    needed = 4 * lanes * (height + 1)
-    if needed > card.shared:
-        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
     return ""
 
 

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
+    from ..fast.hierarchy import hubs, within
     from ..fast.hierarchy import targets as to_targets
-    from ..fast.hierarchy import within
     from ..fast.near_far import NearFarSearch
     from ..gpu import copies
     from ..run import Result, Run
@@ -53,6 +53,7 @@ else:
         LazyModule("..fast.hierarchy.within", __package__),
     )
     copies = LazyModule("..gpu.copies", __package__)
+    hubs = LazyModule("..fast.hierarchy.hubs", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
@@ -341,6 +342,11 @@ class InHierarchy(Search):
     def targets(self) -> to_targets.TargetSearch:
         """Searches to some targets."""
         return to_targets.TargetSearch(self._searches(reduces=False))
+
+    @cached_property
+    def hubs(self) -> hubs.HubSearch:
+        """Searches between pairs."""
+        return hubs.HubSearch(self._searches(reduces=False).on_card)
 
     def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)

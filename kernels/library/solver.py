@@ -43,10 +43,12 @@ from .answers import (
     Distances,
     Eccentricities,
     Paths,
+    Routes,
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
-from .searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
+from .pairs import PairSearch, values_of_arcs
+from .searches import NO_PATH_BY_DTYPE, PIECE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -185,6 +187,7 @@ def distances(
     *,
     dtype: DTypeLike = np.float64,
     limit: float = np.inf,
+    second: ArrayLike | None = None,
     out: str = "host",
     directed: bool = True,
 ) -> Distances:
@@ -200,6 +203,8 @@ def distances(
         Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, which is summed along the shortest paths; see `routes`.
     out : {"host", "device"}
         With "device" the distances stay on the card as a device array, which CuPy and PyTorch use without a copy.
 
@@ -237,7 +242,7 @@ def distances(
     array([[         9,          0],
            [        13, 2147483647]], dtype=int32)
     """
-    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, out=out)
+    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, second=second, out=out)
 
 
 def distance_pieces(
@@ -398,6 +403,99 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     return last.solver(graph, directed).eccentricities(sources)
 
 
+def pair_distances(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    dtype: DTypeLike = np.float64,
+    out: str = "host",
+    directed: bool = True,
+) -> Distances:
+    """Find the distance of each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed. Arrays of int32 take the least time.
+    dtype, out
+        See `distances`.
+
+    Returns
+    -------
+    Distances
+        Distances of shape (p,).
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `distances`. InputError also if there are not as many sources as targets.
+
+    Notes
+    -----
+    If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
+    each distinct source is searched.
+
+    Examples
+    --------
+    >>> import cuda_shortest_paths
+    >>> cuda_shortest_paths.pair_distances("workflow/samples/sample1.txt", [0, 5], [3, 1]).distances
+    array([9., 8.])
+    """
+    return last.solver(graph, directed).pair_distances(sources, targets, dtype=dtype, out=out)
+
+
+def routes(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    second: ArrayLike | None = None,
+    out: str = "host",
+    directed: bool = True,
+) -> Routes:
+    """Find a shortest path for each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, such as its length in metres if weights are seconds, in the order of the list of
+        edges that the graph was made from. It is summed along each route.
+    out : {"host", "device"}
+        With "device" edges, vertices and sums stay on the card as device arrays. Vertices are numbers then.
+
+    Returns
+    -------
+    Routes
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `pair_distances`. InputError also if `second` is not a finite number for each edge.
+
+    Notes
+    -----
+    Of several shortest paths, the same one is found with and without a GPU. If a contraction hierarchy suits the graph,
+    its elimination tree decides: the highest vertex of the path is as deep in the tree as possible. Otherwise the path
+    has as few edges as possible. Of parallel edges, the cheapest counts, and of several, the first.
+
+    Examples
+    --------
+    >>> import cuda_shortest_paths
+    >>> routes = cuda_shortest_paths.routes("workflow/samples/sample1.txt", [0, 5], [3, 1])
+    >>> routes.distances.tolist(), routes[0].vertices.tolist()
+    ([9.0, 8.0], [0, 1, 2, 3])
+    """
+    return last.solver(graph, directed).routes(sources, targets, second=second, out=out)
+
+
 def _documented_by(function: Callable) -> Callable[[Method], Method]:
     """Give a method of Solver the function's docstring, without `graph`, `directed` and the examples."""
     text = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")[0]
@@ -471,7 +569,7 @@ class Solver:
             self._closed = True
             if self.on_card and driver.forked():
                 return  # the memory on the card belongs to the parent
-            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+            for name in ("in_whole_numbers", "in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
                 with self._context:
@@ -650,9 +748,12 @@ class Solver:
         *,
         dtype: DTypeLike = np.float64,
         limit: float = np.inf,
+        second: ArrayLike | None = None,
         out: str = "host",
     ) -> Distances:
         wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
+        if second is not None:
+            return self._with_second(wanted, second, out)
         if out == "device":
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
@@ -666,6 +767,61 @@ class Solver:
         )
         found = np.empty(wanted.shape, wanted.dtype)
         return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
+
+    @cached_property
+    def _pairs(self) -> PairSearch:
+        """Searches between pairs."""
+        whole = self.in_whole_numbers if isinstance(self.graph, Graph) else None
+        return PairSearch(self.graph, whole, self._integer_rows, 1 / getattr(self.graph, "unit", 1.0))
+
+    def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each of some distinct sources with its distances in the graph's integers, float64, (n,)."""
+        n = self.graph.vertices
+        most = max(1, PIECE // n)
+        for start in range(0, len(sources), most):
+            some = sources[start : start + most]
+            wanted = Wanted(some, np.arange(n), True, np.dtype(np.float64), np.inf, len(some))
+            found = np.empty(wanted.shape)
+            self._answer(lambda engine, wanted=wanted, found=found: engine.fill(wanted, found))  # type: ignore[misc]
+            yield from zip(some.tolist(), found, strict=True)
+
+    def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
+        """Return the wanted distances with sums of a second value."""
+        values, on_card = values_of_arcs(self.graph, second), out == "device"
+        with self._left_on_card() if on_card else self.working():
+            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        return Distances(wanted.sources, wanted.targets, distances, variant, reason, second=sums)
+
+    @_documented_by(pair_distances)
+    def pair_distances(
+        self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
+    ) -> Distances:
+        kind, on_card, (given, ends) = _check_type(dtype), _check_out(out) == "device", self._ends(sources, targets)
+        with self._left_on_card() if on_card else self.working():
+            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        return Distances(given, ends, distances, variant, reason)
+
+    @_documented_by(routes)
+    def routes(
+        self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
+    ) -> Routes:
+        on_card, (given, ends) = _check_out(out) == "device", self._ends(sources, targets)
+        values = None if second is None else values_of_arcs(self.graph, second)
+        with self._left_on_card() if on_card else self.working():
+            return Routes(given, ends, self.graph, **self._pairs.routes(given, ends, values, on_card=on_card))
+
+    def _ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of pairs. Large arrays of integers are checked later: on the card, if they go there."""
+        given, ends = (
+            values
+            if isinstance(values, np.ndarray) and values.dtype in (np.int32, np.int64) and values.ndim == 1 and free
+            else check_sources(self.graph, values, name)
+            for free in [getattr(self.graph, "labels", None) is None]
+            for values, name in ((sources, "source"), (targets, "target"))
+        )
+        if len(given) != len(ends):
+            raise InputError(f"{len(given):,} sources and {len(ends):,} targets: give as many of each")
+        return given, ends
 
     @_documented_by(distance_pieces)
     def distance_pieces(

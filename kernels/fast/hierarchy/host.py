@@ -1,19 +1,26 @@
 """Distances and routes between pairs of vertices, on the host: what hubs.py finds on the card, with the same rules.
 
-A search climbs the tree from both ends, and keeps distances for the ancestors of this pair only.
+A search climbs the tree from both ends, and keeps distances for the ancestors of this pair only. `tight_tree` finds
+routes in graphs without a hierarchy.
 """
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ...graph import INF, Graph, starts
+from ...graph import INF, Graph, kept, starts
 from . import fragments as cutting
 
 NO_CODE = np.uint64(2**64 - 1)
 LOW, SHIFT, ONE = np.uint64(2**32 - 1), np.uint64(32), np.uint64(1)
+
+
+@kept
+def arcs_by_edge(graph: Graph) -> np.ndarray:
+    """Return the graph's arcs in the order of the user's edges: of parallel arcs, the first edge's comes first."""
+    return np.argsort(graph.edges, kind="stable") if graph.network else np.arange(graph.arcs)
 
 
 class Arcs(NamedTuple):
@@ -26,6 +33,17 @@ class Arcs(NamedTuple):
     down: np.ndarray
     up_codes: np.ndarray  # uint64, (arcs,)
     down_codes: np.ndarray
+
+
+class FoundRoutes(NamedTuple):
+    """Routes of p pairs, on the host or on the card: fields of library.answers.Routes, with vertices as numbers."""
+
+    distances: Any  # (p,)
+    edges: Any  # int32
+    edge_start: np.ndarray  # int64, (p + 1,), on the host
+    vertices: Any  # int32
+    vertex_start: np.ndarray  # int64, (p + 1,), on the host
+    second: Any  # float64, (p,); (0,) without a second value
 
 
 @njit(cache=True)
@@ -94,7 +112,10 @@ def climb(row, arcs, weights, path, dist):
 @njit(cache=True)
 def find_hub(row, other, arcs, paths, dists):
     """Return the distance and the depth of the deepest hub on a shortest path, -1 if there is none."""
-    depth, other_depth = climb(row, arcs, arcs.up, paths[0], dists[0]), climb(other, arcs, arcs.down, paths[1], dists[1])
+    depth, other_depth = (
+        climb(row, arcs, arcs.up, paths[0], dists[0]),
+        climb(other, arcs, arcs.down, paths[1], dists[1]),
+    )
     best, hub = INF, -1
     for k in range(min(depth, other_depth) + 1):
         if paths[0, k] != paths[1, k]:
@@ -135,7 +156,7 @@ def list_arcs(path, depth, hub, arcs, weights, column, chosen, listed):
 
 
 @njit(cache=True)
-def find_routes(sources, targets, rows, arcs, height, lengths, out, edges, segment_arcs):
+def find_routes(sources, targets, rows, arcs, height, lengths, out, edges, segment_arcs):  # noqa: PLR0913
     """Set the distance and the number of edges of each route (-1 for none); return the segments of all routes.
 
     segment_arcs: twice an arc of the hierarchy, plus 1 if the route goes down the tree.
@@ -184,6 +205,44 @@ def unpack(segment_arcs, up_codes, down_codes, out):
                 left += 2
 
 
+@njit(cache=True)
+def tight_tree(indptr, indices, weights, rank, distances, source):
+    """Return the last arc of a shortest path to each vertex, int64, (n,); -1 for the source and without a path.
+
+    A breadth-first search from the source follows the arcs that end a shortest path. Of parallel arcs, that of the
+    least rank counts.
+    """
+    last = np.full(len(distances), -1, np.int64)
+    queue, head, end = np.empty(len(distances), np.int64), 0, 1
+    queue[0] = source
+    while head < end:
+        u = queue[head]
+        head += 1
+        for arc in range(indptr[u], indptr[u + 1]):
+            v = indices[arc]
+            if v == source or distances[u] + weights[arc] != distances[v]:
+                continue
+            if last[v] == -1:
+                last[v], queue[end] = arc, v
+                end += 1
+            elif last[v] >= indptr[u] and last[v] < indptr[u + 1] and rank[arc] < rank[last[v]]:
+                last[v] = arc
+    return last
+
+
+@njit(cache=True)
+def walk_back(last, tails, target):
+    """Return the arcs of the path that ends at the target, in order."""
+    count, v = 0, target
+    while last[v] >= 0:
+        count, v = count + 1, tails[last[v]]
+    found, v = np.empty(count, np.int64), target
+    for i in range(count - 1, -1, -1):
+        found[i] = last[v]
+        v = tails[last[v]]
+    return found
+
+
 class HostHierarchy:
     """A graph's hierarchy, customized on the host. Raises InputError if the graph is unfit."""
 
@@ -192,13 +251,15 @@ class HostHierarchy:
         self.hierarchy, fragments = cutting.hierarchy_and_fragments(graph)
         self.rows, self.height, count = fragments.vertex_rows, self.hierarchy.height, len(fragments.heads)
         weights, codes = np.full((2, count), INF, np.int64), np.full((2, count), NO_CODE)
-        customize(fragments.places, graph.weights, fragments.start, fragments.heads, *weights, *codes)
+        self.by_edge = arcs_by_edge(graph)
+        own = fragments.places[self.by_edge], graph.weights[self.by_edge]
+        customize(*own, fragments.start, fragments.heads, *weights, *codes)
         self.arcs = Arcs(fragments.start, fragments.heads, fragments.depths, *weights, *codes)
 
     def sums(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of a value of the graph's arcs, (m,), over the hierarchy's arcs, up and down."""
         up, down = np.zeros((2, len(self.arcs.heads)), values.dtype)
-        sum_arcs(self.arcs.start, self.arcs.up_codes, self.arcs.down_codes, values, up, down)
+        sum_arcs(self.arcs.start, self.arcs.up_codes, self.arcs.down_codes, values[self.by_edge], up, down)
         return up, down
 
     @cached_property
@@ -223,4 +284,4 @@ class HostHierarchy:
         start = starts(np.maximum(edges, 0))
         arcs = np.empty(start[-1], np.int64)
         unpack(found, self.arcs.up_codes, self.arcs.down_codes, arcs)
-        return out, start, arcs
+        return out, start, self.by_edge[arcs]

@@ -35,9 +35,10 @@ from ...gpu.card import SIMULATED
 from ...gpu.compiler import cuda
 from ...gpu.intrinsics import LAUNCH_BOUNDS, i32, i64, load_four, thread_x, u32, u64
 from ...gpu.launching import blocks_for
-from ...graph import starts
+from ...graph import INF, starts
 from . import fragments as cutting
 from .customize import NO_PATH, OnCard, add
+from .host import FoundRoutes, arcs_by_edge
 
 GROUP = 2 if SIMULATED else 32  # threads that share the hub distances of a vertex
 ALIGNED = 4  # the hub distances of a vertex start at a multiple
@@ -73,9 +74,9 @@ class Places(NamedTuple):
 class Codes(NamedTuple):
     """What the hierarchy's arcs stand for, up and down the tree.
 
-    A code is the number of an arc of the graph, or (first + 1) * 2**32 + second: first and second are arcs of the
-    hierarchy from a vertex below to the ends, the end of first being the lower one. The path goes down one of them and
-    up the other.
+    A code is the position of an arc of the graph in `arcs_by_edge`, or (first + 1) * 2**32 + second: first and second
+    are arcs of the hierarchy from a vertex below to the ends, the end of first being the lower one. The path goes down
+    one of them and up the other.
     """
 
     up: np.ndarray  # uint64, (arcs,)
@@ -153,7 +154,7 @@ def first_arc(row, k, arcs, weights, first, distances):
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
-def fill_seconds(levels, order, arcs, up, down, hubs, sums, to_sums, back_sums):
+def fill_seconds(levels, order, arcs, up, down, hubs, sums, to_sums, back_sums):  # noqa: PLR0913
     """Sum a value along the paths of the hub distances; like fill_hubs. sums: of the arcs."""
     grid = cuda.cg.this_grid()
     lane = i32(cuda.threadIdx.x % GROUP)
@@ -226,26 +227,35 @@ def find_hub(row, other, depths, places, hubs):
 
 
 @cuda.jit
-def search_pairs(sources, targets, width, depths, places, hubs, unit, none, out, seen, to_sums, back_sums, sums):  # noqa: PLR0913
-    """Set out[i] to the distance of pair i, over `unit`; none[0] if there is no path, and then seen[0] = 1.
+def search_pairs(  # noqa: PLR0913
+    sources, targets, width, most, depths, places, hubs, per_unit, none, out, seen, to_sums, back_sums, sums
+):
+    """Set out[i] to the distance of pair i, over per_unit[0]; none[0] if it exceeds `most` or there is no path.
 
-    Pair i is (sources[i], targets[i]) if `width` is 0, else (sources[i // width], targets[i % width]). If `sums` is not
-    empty, set sums[i] to the sum of the second value, NaN if there is no path.
+    Set seen[0] = 1 if there is no path, seen[1] = 1 if an end is not a vertex. Pair i is (sources[i], targets[i]) if
+    `width` is 0, else (sources[i // width], targets[i % width]). If `sums` is not empty, set sums[i] to the sum of the
+    second value, NaN if out[i] is none[0].
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(out)):
         from_, to_ = (u64(i // u64(width)), u64(i % u64(width))) if width else (i, i)
-        row, other = places.rows[sources[from_]], places.rows[targets[to_]]
+        source, target, n = u64(sources[from_]), u64(targets[to_]), u64(len(places.rows))
+        if source >= n or target >= n:
+            seen[1] = 1
+            return
+        row, other = places.rows[source], places.rows[target]
         distance, hub = find_hub(row, other, depths, places, hubs)
         if hub < 0:
-            out[i] = none[0]
             seen[0] = 1
-        elif unit[0] == 1:
+        near = distance <= most and hub >= 0
+        if not near:
+            out[i] = none[0]
+        elif per_unit[0] == 1:
             out[i] = distance
         else:
-            out[i] = distance / unit[0]
+            out[i] = distance / per_unit[0]
         if len(sums):
-            if hub < 0:
+            if not near:
                 sums[i] = np.nan
             else:
                 sums[i] = to_sums[hubs.first[row] + hub] + back_sums[hubs.first[other] + hub]
@@ -394,17 +404,6 @@ class Bounds(NamedTuple):
     vertices: np.ndarray
 
 
-class RoutesOnCard(NamedTuple):
-    """Routes on the card. Those of pair i are edges[edge_start[i]:edge_start[i + 1]], and vertices likewise."""
-
-    distances: Any  # uint32, (p,), INF if there is no path
-    edge_start: np.ndarray  # int64, (p + 1,), on the host
-    edges: Any  # int32: positions in the user's list of edges
-    vertex_start: np.ndarray  # int64, (p + 1,), on the host
-    vertices: Any  # int32
-    sums: Any  # float64, (p,): of the second value; (0,) without one
-
-
 class HubSearch:
     """Searches between pairs, in the hierarchy that `on_card` holds.
 
@@ -442,7 +441,8 @@ class HubSearch:
         order, arcs = cutting.triangles(fragments), len(fragments.heads)
         run.require(16 * arcs + 12 * on.graph.arcs + 4 * arcs)
         codes = Codes(*run.upload(*(np.full(max(1, arcs), NO_CODE) for _ in Codes._fields)))
-        positions, weights, tails = run.upload(fragments.places, on.graph.weights, order.tails)
+        by_edge = arcs_by_edge(on.graph)
+        positions, weights, tails = run.upload(fragments.places[by_edge], on.graph.weights[by_edge], order.tails)
         own = positions, weights, on.up, on.down, codes
         both = tails, on.start, on.heads, on.up, on.down, codes
         self._go(
@@ -457,7 +457,7 @@ class HubSearch:
         arcs = max(1, len(order.tails))
         run.require(2 * arcs * values.itemsize + values.nbytes + 12 * arcs)
         sums = Sums(*run.upload(*(np.zeros(arcs, values.dtype) for _ in Sums._fields)))
-        heights, ordered, on_card = run.upload(order.start, order.arcs, values)
+        heights, ordered, on_card = run.upload(order.start, order.arcs, values[arcs_by_edge(self.on_card.graph)])
         self._go((sum_arcs, run.multiprocessors, run.block, (heights, ordered, self.codes, on_card, sums)))
         return sums
 
@@ -475,23 +475,32 @@ class HubSearch:
         self._go((fill_seconds, run.multiprocessors, run.block, arguments))
         return tuple(along)
 
-    def pairs(self, sources: Any, targets: Any, width: int, unit: Any, none: Any, out: Any, second: tuple = ()) -> tuple:
-        """Set `out`, on the card, to the distances of pairs; see search_pairs. unit, none: arrays on the host.
+    def pairs(
+        self,
+        ends: list,
+        per_unit: float,
+        none: np.ndarray,
+        out: Any,
+        *,
+        width: int = 0,
+        most: int = INF - 1,
+        second: tuple = (),
+    ) -> tuple[bool, bool, Any]:
+        """Set `out`, on the card, to the distances of pairs; see search_pairs. ends: sources and targets, on the card.
 
-        Returns whether a pair has no path, and the sums of the second value on the card, float64.
+        Returns whether a pair has no path, whether an end is not a vertex, and the sums of the second value on the
+        card, float64.
         """
-        run = self.run
-        missing = np.zeros(1, np.int32)
-        unit, none, seen, nothing = run.upload(unit, none, missing, NO_SECONDS)
+        run, noted = self.run, np.zeros(2, np.int32)
+        scale, none, seen, nothing = run.upload(np.full(1, per_unit), none, noted, NO_SECONDS)
         (sums,) = run.allocate((out.size, np.float64)) if second else (nothing,)
-        into = unit, none, out, seen, *(second or (nothing, nothing)), sums
-        if out.size:
-            arguments = sources, targets, np.uint32(width), self.arcs.depths, self.places, self.hubs, *into
-            self._go((search_pairs, blocks_for(out.size, 256), 256, arguments))
-        run.download((seen, missing))
-        return bool(missing[0]), sums
+        into = scale, none, out, seen, *(second or (nothing, nothing)), sums
+        given = *ends, np.uint32(width), np.uint32(most), self.arcs.depths, self.places, self.hubs
+        self._go((search_pairs, blocks_for(max(1, out.size), 256), 256, (*given, *into)))
+        run.download((seen, noted))
+        return bool(noted[0]), bool(noted[1]), sums
 
-    def routes(self, sources: np.ndarray, targets: np.ndarray, second: tuple = ()) -> RoutesOnCard:
+    def routes(self, sources: np.ndarray, targets: np.ndarray, second: tuple = ()) -> FoundRoutes:
         """Find the route of each pair. sources, targets: int32, on the host. second: what `second` returned."""
         run, graph, count = self.run, self.on_card.graph, len(sources)
         run.require(32 * count)
@@ -509,12 +518,13 @@ class HubSearch:
         bounds = Bounds(*run.upload(edge_start, segment_start, vertex_start))
         listed = Segments(*run.allocate((pieces, np.uint32), (pieces, np.int64), (pieces, np.int32)))
         edges, vertices = run.allocate((total, np.int32), (int(vertex_start[-1]), np.int32))
-        edge_of, heads = run.upload(np.arange(graph.arcs, dtype=np.int32), graph.indices)
+        by_edge = arcs_by_edge(graph)
+        edge_of, heads = run.upload(graph.edges[by_edge], graph.indices[by_edge])
         self._go((list_segments, blocks, 256, (*common, hub_of, bounds, listed, vertices)))
         arguments = listed, self.codes, self.lengths, edge_of, heads, bounds, edges, vertices
         self._go((unpack, blocks_for(max(1, total), 256), 256, arguments))
         sums = run.upload(NO_SECONDS)[0]
         if second:
             (distances,) = run.allocate((count, np.float64))
-            _, sums = self.pairs(*ends, 0, np.ones(1), np.full(1, np.inf), distances, second)
-        return RoutesOnCard(found, edge_start, edges, vertex_start, vertices, sums)
+            _, _, sums = self.pairs(ends, 1.0, np.full(1, np.inf), distances, second=second)
+        return FoundRoutes(found, edges, edge_start, vertices, vertex_start, sums)

@@ -172,12 +172,12 @@ def between_pairs():
     """Launch searches between pairs, with and without a second value, and the kernels of routes."""
     run, on = Recorder(), path(9, True)
     search = hubs.HubSearch(OnCard(on, run))
-    second, ends = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
+    second, end = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
     for kind in NO_PATH_BY_DTYPE:
         none, out = np.empty(1, kind), np.empty(1, kind)
-        search.pairs(ends, ends, 0, np.ones(1), none, out)
-        search.pairs(ends, ends, 1, np.ones(1), none, out, second)
-    search.routes(ends, ends)
+        search.pairs([end, end], 1.0, none, out)
+        search.pairs([end, end], 1.0, none, out, second=second)
+    search.routes(end, end)
 
 
 # What the library launches besides variants, and how many kernels these are.
