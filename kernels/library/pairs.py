@@ -73,7 +73,7 @@ class PairSearch:
         """Return the variant and the reason."""
         work = pairs * (self.graph.vertices + self.graph.arcs)
         if self.unfit:
-            chosen = SCIPY, f"one source after the other, {self.unfit}"
+            chosen = self._done("", "")
         elif Card.visible() is None:
             chosen = ON_HOST, f"{choice.why_no_gpu()}, and a contraction hierarchy suits the graph"
         elif not on_card and work < choice.LEAST_WORK_FOR_CARD:
@@ -82,6 +82,10 @@ class PairSearch:
             chosen = ON_CARD, "a contraction hierarchy suits the graph"
         log.info("%s on %s: %s", chosen[0], self.graph.name, chosen[1])
         return chosen
+
+    def _done(self, variant: str, reason: str) -> tuple[str, str]:
+        """Return the variant and the reason of a search on the host, given the chosen ones."""
+        return (SCIPY, f"one source after the other, {self.unfit}") if self.unfit else (variant, reason)
 
     def _is_doubtful(self, unreached: bool) -> bool:
         """Return whether a distance may be above 2**31 - 2, given whether a pair seems to have no path.
@@ -108,10 +112,9 @@ class PairSearch:
                 self._check(sources, targets)
             if not self._is_doubtful(unreached):
                 return (out if on_card else self._downloaded(out)), variant, reason
-            variant, reason = self._choose(len(sources), on_card=on_card)
         self._check(sources, targets)
         found = from_float64(self._distances_on_host(sources, targets), dtype, self.graph.name)
-        return self._left(found, on_card=on_card), variant, reason
+        return self._left(found, on_card=on_card), *self._done(variant, reason)
 
     def _check(self, sources: np.ndarray, targets: np.ndarray) -> None:
         """Raise InputError if a source or a target is no vertex."""
@@ -176,7 +179,6 @@ class PairSearch:
                 if not on_card:
                     out, sums = self._downloaded(out), self._downloaded(sums)
                 return out.reshape(wanted.shape), sums.reshape(wanted.shape), variant, reason
-            variant, reason = self._choose(wanted.size, on_card=on_card)
         distances, sums = np.empty(wanted.shape), np.empty(wanted.shape)
         step = max(1, PIECE // max(1, len(wanted.targets)) // 100)
         for start in range(0, len(wanted.sources), step):
@@ -190,7 +192,7 @@ class PairSearch:
             distances[rows].flat = np.where(far, np.inf, found[0])
             sums[rows].flat = np.where(far, np.nan, sums_along(*found, values))
         distances = from_float64(self._scaled(distances), wanted.dtype, self.graph.name)
-        return self._left(distances, on_card=on_card), self._left(sums, on_card=on_card), variant, reason
+        return self._left(distances, on_card=on_card), self._left(sums, on_card=on_card), *self._done(variant, reason)
 
     def routes(
         self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None, *, on_card: bool
@@ -211,7 +213,6 @@ class PairSearch:
                     **dict(zip(("edges", "vertices", "second"), arrays, strict=True)),
                 )
                 return self._as_fields(found, values, variant, reason)
-            variant, reason = self._choose(len(sources), on_card=on_card)
         distances, edge_start, arcs = on_host = self._routes_on_host(sources, targets)
         reached = np.isfinite(distances)
         vertex_start = starts(np.diff(edge_start) + reached)
@@ -227,7 +228,7 @@ class PairSearch:
             vertex_start=vertex_start,
             second=self._left(np.zeros(0) if values is None else sums_along(*on_host, values), on_card=on_card),
         )
-        return self._as_fields(found, values, variant, reason)
+        return self._as_fields(found, values, *self._done(variant, reason))
 
     @staticmethod
     def _as_fields(found: host.FoundRoutes, values: np.ndarray | None, variant: str, reason: str) -> dict[str, Any]:
