@@ -4,7 +4,7 @@
     all_pairs(graph)                distances and predecessors from all vertices
     distances(graph, sources)       distances from several sources, to several targets or all vertices
     distance_pieces(graph, ...)     the same, a few sources at a time
-    nearest(graph, sources, k)      the nearest vertices of several sources
+    nearest(graph, sources, k)      the nearest vertices, or nearest facilities, of several sources or all vertices
     reachable(graph, sources, d)    the vertices within a distance of several sources
     pair_distances(graph, s, t)     the distance of each of several pairs
     routes(graph, s, t)             the shortest path of each of several pairs
@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
-    from .library.answers import Distances, Eccentricities, Paths, Routes
+    from .library.answers import Distances, Eccentricities, Nearest, Paths, Routes
     from .library.solver import (
         Solver,
         all_pairs,
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Distances",
     "Eccentricities",
+    "Nearest",
     "Paths",
     "Routes",
     "Solver",

@@ -39,6 +39,7 @@ from ...graph import INF, starts
 from . import fragments as cutting
 from .customize import NO_PATH, OnCard, add
 from .host import FoundRoutes, arcs_by_edge
+from .nearest import by_depth
 
 GROUP = 2 if SIMULATED else 32  # threads that share the hub distances of a vertex
 ALIGNED = 4  # the hub distances of a vertex start at a multiple
@@ -418,13 +419,11 @@ class HubSearch:
         self.size = (depths.astype(np.int64) // ALIGNED + 1) * ALIGNED
         first, self.entries = starts(self.size)[:-1], int(self.size.sum())
         run.require(8 * self.entries + 64 * n)
-        order = np.argsort(depths, kind="stable").astype(np.int32)
-        levels = starts(np.bincount(depths))
-        least = shallowest(depths[fragments.rows])
-        first, order, levels, least = run.upload(first, order, levels, least)
+        levels = by_depth(fragments)
+        first, least = run.upload(first, shallowest(depths[fragments.rows]))
         to, back = run.allocate((self.entries, np.uint32), (self.entries, np.uint32))
         self.hubs, self.places = Hubs(first, to, back), Places(on_card.vertex_rows, on_card.tree.numbers, least)
-        self.by_depth = levels, order
+        self.by_depth = run.upload(levels.start, levels.order)
         self._go((fill_hubs, run.multiprocessors, run.block, (*self.by_depth, *self._weights, self.hubs)))
 
     @property

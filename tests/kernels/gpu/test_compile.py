@@ -29,7 +29,7 @@ from kernels.fast import (
     probe,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, hubs, many_sources, targets, within
+from kernels.fast.hierarchy import all_pairs, hubs, many_sources, nearest, targets, within
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
@@ -69,6 +69,7 @@ ATOMICS = {
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
     "fast.hierarchy.hubs": {name: {"min.u64": 2} for name in ("set_own_codes", "set_codes")},
+    "fast.hierarchy.nearest": {"take_nearest": {"add.u32": 1}},
     "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
@@ -157,6 +158,8 @@ def in_hierarchy():
         run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
     search.allocate(1)
     within.Selection(search, 1).take(np.zeros(1))
+    to_nearest, facilities = nearest.NearestSearch(search.on_card), np.array([7])
+    to_nearest.take(None, facilities, 1, 1.0, to_nearest.search(facilities, 1, INF - 1, reverse=False))
 
 
 def reduced():
