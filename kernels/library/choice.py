@@ -110,7 +110,7 @@ def _can_compile() -> bool:
 @cache
 def _say_no_gpu() -> None:
     if not log.isEnabledFor(logging.INFO):  # at level INFO, each choice logs its reason instead
-        log.warning("%s: SciPy and NetworKit search on the CPU instead", why_no_gpu())
+        log.warning("%s: the CPU is used instead", why_no_gpu())
 
 
 def why_no_gpu() -> str:
