@@ -18,11 +18,13 @@ The package is installed as cuda_shortest_paths. In the repository it is the fol
 
 Examples
 --------
+>>> import numpy as np
 >>> import cuda_shortest_paths
->>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
+>>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+>>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
 >>> paths.distances
-array([ 0.,  4.,  7.,  9., 12., 13.])
->>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
+array([0., 4., 5., 7.])
+>>> with cuda_shortest_paths.prepare(graph) as solver:
 ...     solver.path(0, 3)
 [0, 1, 2, 3]
 """

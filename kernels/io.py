@@ -681,9 +681,11 @@ def read_graph(path: StrPath) -> Graph:
     Examples
     --------
     >>> from cuda_shortest_paths import io
-    >>> graph = io.read_graph("workflow/samples/sample1.txt")
+    >>> from cuda_shortest_paths.graph import Graph
+    >>> Graph.from_arcs(3, tails=[0, 1, 0], heads=[1, 2, 2], weights=[4, 1, 7]).save("triangle.npz")
+    >>> graph = io.read_graph("triangle.npz")
     >>> graph.name, graph.vertices, graph.arcs
-    ('sample1', 6, 9)
+    ('triangle', 3, 3)
     """
     path = Path(path)
     _check_regular(path)

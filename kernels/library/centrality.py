@@ -81,9 +81,11 @@ def closeness_centrality(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import centrality
-    >>> centrality.closeness_centrality("workflow/samples/sample1.txt", [0, 3])
-    array([0.        , 0.11627907])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> centrality.closeness_centrality(graph, [0, 3])
+    array([0.  , 0.25])
     """
     solver, wf_improved = _solver(graph, directed), check_flag(wf_improved, "wf_improved")
     found = _backward(solver).eccentricities(vertices)
@@ -115,9 +117,11 @@ def harmonic_centrality(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import centrality
-    >>> centrality.harmonic_centrality("workflow/samples/sample1.txt", [0, 2])
-    array([0.        , 0.70925643])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> centrality.harmonic_centrality(graph, [0, 2])
+    array([0.        , 1.34285714])
     """
     solver = _solver(graph, directed)
     if sources is None:
@@ -148,9 +152,11 @@ def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import centrality
-    >>> centrality.eccentricity("workflow/samples/sample1.txt", [0, 3])
-    array([13., inf])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> centrality.eccentricity(graph, [0, 3])
+    array([ 7., inf])
     """
     solver = _solver(graph, directed)
     found = solver.eccentricities(vertices)

@@ -80,10 +80,12 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with cuda_shortest_paths.prepare(graph) as solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
-    (np.float64(9.0), [0, 1, 2, 3])
+    (np.float64(7.0), [0, 1, 2, 3])
     """
     solver = Solver(graph, directed=directed)
     if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
@@ -137,14 +139,16 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
     >>> paths.distances
-    array([ 0.,  4.,  7.,  9., 12., 13.])
+    array([0., 4., 5., 7.])
     >>> paths.predecessors
-    array([-9999,     0,     1,     2,     2,     4], dtype=int32)
-    >>> cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
-    array([inf,  8.,  6.,  6.,  1.,  0.])
+    array([-9999,     0,     1,     2], dtype=int32)
+    >>> cuda_shortest_paths.shortest_paths(graph, source=3, limit=5, directed=False).distances
+    array([inf,  3.,  2.,  0.])
     """
     return last.solver(graph, directed).shortest_paths(source, limit=limit)
 
@@ -171,9 +175,11 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.all_pairs("workflow/samples/sample1.txt").distances[3]
-    array([inf, 14., 17.,  0., 22.,  6.])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.all_pairs(graph).distances[3]
+    array([inf,  6.,  7.,  0.])
     """
     return last.solver(graph, directed).all_pairs()
 
@@ -229,13 +235,15 @@ def distances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
-    array([[ 0.,  4.,  7.,  9., 12., 13.],
-           [inf,  8., 11., 13., 16.,  0.]])
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
-    array([[         9,          0],
-           [        13, 2147483647]], dtype=int32)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.distances(graph, sources=[0, 3]).distances
+    array([[ 0.,  4.,  5.,  7.],
+           [inf,  6.,  7.,  0.]])
+    >>> cuda_shortest_paths.distances(graph, [0, 3], targets=[3, 0], dtype="int32").distances
+    array([[         7,          0],
+           [         0, 2147483647]], dtype=int32)
     """
     return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, out=out)
 
@@ -273,12 +281,13 @@ def distance_pieces(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> graph = "workflow/samples/sample1.txt"
-    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 5, 1], targets=[3], rows=2):
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 3, 1], targets=[3], rows=2):
     ...     print(which, rows.tolist())
-    slice(0, 2, None) [[9.0], [13.0]]
-    slice(2, 3, None) [[5.0]]
+    slice(0, 2, None) [[7.0], [0.0]]
+    slice(2, 3, None) [[3.0]]
     """
     solver = last.solver(graph, directed)
     return solver.distance_pieces(sources, targets, dtype=dtype, limit=limit, rows=rows)
@@ -315,10 +324,12 @@ def nearest(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.nearest(graph, [0, 3], k=3)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
+    ([0, 1, 2, 1, 2, 3], [0.0, 4.0, 5.0, 6.0, 7.0, 0.0])
     """
     return last.solver(graph, directed).nearest(sources, k, reverse=reverse)
 
@@ -353,11 +364,13 @@ def reachable(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.reachable(graph, [0, 3], limit=5)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 5], [0.0, 4.0, 7.0, 8.0, 0.0])
-    >>> cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
+    ([0, 1, 2, 3], [0.0, 4.0, 5.0, 0.0])
+    >>> cuda_shortest_paths.reachable(graph, [3], limit=5, reverse=True).indices.tolist()
     [1, 2, 3]
     """
     return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
@@ -390,10 +403,12 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.eccentricities(graph, sources=[0, 3])
     >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
-    ([13, 22], [5, 4], [45, 59])
+    ([7, 7], [3, 2], [16, 13])
     """
     return last.solver(graph, directed).eccentricities(sources)
 
@@ -435,8 +450,10 @@ class Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import Solver
-    >>> with Solver("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with Solver(graph) as solver:
     ...     solver.path(0, 3), solver.path(1, 0)
     ([0, 1, 2, 3], None)
     """
