@@ -83,7 +83,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *MODULES, "__version__"})
+    return sorted([*__all__, *MODULES, "__version__"])
 
 
 def _version() -> str:

@@ -70,6 +70,7 @@ class Card:
 
     shared: int  # maximum shared memory of a block in bytes
     free: int  # bytes free on the card
+    name: str = "GPU"
 
     @classmethod
     def visible(cls) -> Card | None:
@@ -84,7 +85,7 @@ class Card:
         from ..gpu import card
         from ..run import Run
 
-        return cls(Run().shared_limit, card.free_memory())
+        return cls(Run().shared_limit, card.free_memory(), card.card_name())
 
 
 def gpu_usable() -> bool:

@@ -440,6 +440,12 @@ class WholeNumbers:
             return self.hierarchy
         return ByScipy(self.on) if key == SCIPY else ByVariant(self.on, key)
 
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        laid_out = {"Near-Far": "near_far" in vars(self), "hierarchy": bool(self.hierarchy.laid_out)}
+        return [name for name, is_laid_out in laid_out.items() if is_laid_out]
+
     @cached_property
     def is_narrow(self) -> bool:
         """Whether a probe on the card finds the graph too narrow for Near-Far. If it does, free the layout."""
@@ -567,6 +573,11 @@ class Float64:
     def bounds(self) -> WholeNumbers:
         """The search in integers, whose distances are bounds for the search in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
+
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        return self.bounds.prepared if "bounds" in vars(self) else []
 
     def paths(self, source: int, limit: float) -> Paths:
         """Search from the source."""

@@ -470,6 +470,17 @@ class Solver:
     def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        """Return the graph, its size, the card and what is laid out on the card."""
+        graph, engines = self.graph, [vars(self).get(name) for name in ("in_whole_numbers", "in_float64")]
+        size = f"{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs"
+        prepared = [name for engine in engines if engine for name in engine.prepared]
+        state = ["closed"] if self._closed else prepared
+        return f"{type(self).__name__}({'; '.join([size, self.card.name if self.card else 'no GPU', *state])})"
+
     @property
     def on_card(self) -> bool:
         """Whether searches may run on a card."""
