@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from . import memory
 from .errors import InputError, StrPath, whole
 from .lazy import LazyModule
+from .network import Network
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -102,16 +103,24 @@ class CompressedRows:
         """Return the graph with the reverse of every arc added."""
         n = self.vertices
         require_size(n, 2 * self.arcs)
-        rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
+        rows = self._numbered()
         both = sparse.hstack([rows, rows.T.tocsr()], format="csr")
-        indptr, indices = both.indptr.astype(np.int32), (both.indices % n).astype(np.int32)
-        return replace(self, indptr=indptr, indices=indices, weights=both.data)
+        return self._with_arcs(both.indptr, both.indices % n, both.data)
 
     def reversed(self) -> Self:
         """Return the graph with every arc reversed."""
-        rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2).T.tocsr()
-        indptr, indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
-        return replace(self, indptr=indptr, indices=indices, weights=rows.data)
+        rows = self._numbered().T.tocsr()
+        return self._with_arcs(rows.indptr, rows.indices, rows.data)
+
+    def _numbered(self) -> sparse.csr_array:
+        """Return the arcs as a sparse array whose entries are the arcs' numbers."""
+        numbers = np.arange(self.arcs, dtype=np.int32)
+        return sparse.csr_array((numbers, self.indices, self.indptr), shape=(self.vertices,) * 2)
+
+    def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
+        """Return the graph with other rows and heads. arcs: the number of the arc that each new arc stems from."""
+        indptr, indices = indptr.astype(np.int32, copy=False), indices.astype(np.int32, copy=False)
+        return replace(self, indptr=indptr, indices=indices, weights=self.weights[arcs])
 
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
@@ -152,6 +161,9 @@ class Graph(CompressedRows):
     file : Path, optional
         The packed file that the graph was loaded from. If a file beside the packed file has the graph's
         contraction hierarchy, searches use the hierarchy.
+    network : Network, optional
+        The names of vertices, the unit of the weights, and what else the graph keeps of the network that it was made
+        from. See `from_edges`.
 
     Raises
     ------
@@ -175,6 +187,7 @@ class Graph(CompressedRows):
     directed: bool = True
     meta: dict = field(default_factory=dict)
     file: Path | None = None
+    network: Network | None = None
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -193,6 +206,25 @@ class Graph(CompressedRows):
     def name(self) -> str:
         """The name in `meta`, else "graph"."""
         return self.meta.get("name", "graph")
+
+    @property
+    def unit(self) -> float:
+        """A weight or distance of 1 in the graph's integers is `unit` in the user's weights."""
+        return self.network.unit if self.network else 1.0
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The position of each arc's edge in the list of edges that the graph was made from: int32, (m,)."""
+        return self.network.edges if self.network else np.arange(self.arcs, dtype=np.int32)
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """The label of each vertex, (n,); None if vertices are numbers."""
+        return self.network.labels.values if self.network and self.network.labels else None
+
+    def named(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the labels of vertices, which are numbers; the numbers themselves if the graph has no labels."""
+        return vertices if self.labels is None else self.labels[vertices]
 
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
@@ -358,6 +390,11 @@ class Graph(CompressedRows):
         weights = None if weight is None else w
         return cls.from_edges(u, v, weights, vertices=len(index), directed=graph.is_directed())
 
+    def check_source(self, source: Any, name: str = "source") -> int:
+        if self.network and self.network.labels:
+            return int(self.network.labels.find([source], name)[0])
+        return super().check_source(source, name)
+
     def undirected(self) -> Self:
         """Return the graph with the reverse of every arc added. The result keeps only the name of `meta`.
 
@@ -368,7 +405,7 @@ class Graph(CompressedRows):
         """
         if not self.directed:
             return self
-        return replace(super().undirected(), directed=False, meta={"name": self.name}, file=None)
+        return replace(super().undirected(), directed=False)
 
     def reversed(self) -> Self:
         """Return the graph with every arc reversed. The result keeps only the name of `meta`.
@@ -380,10 +417,14 @@ class Graph(CompressedRows):
         """
         if not self.directed:
             return self
-        found = replace(super().reversed(), meta={"name": self.name}, file=None)
+        found = super().reversed()
         one, other = self.cheapest(), found.cheapest()
         same = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
         return self if same else found
+
+    def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
+        network = self.network and replace(self.network, edges=self.network.edges[arcs])
+        return replace(super()._with_arcs(indptr, indices, arcs), network=network, meta={"name": self.name}, file=None)
 
     @cached_property
     def tails(self) -> np.ndarray:
@@ -391,17 +432,20 @@ class Graph(CompressedRows):
         return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
 
     def cheapest(self) -> Graph:
-        """Return the graph with only the cheapest of parallel arcs, and with the arcs of each row sorted by head."""
-        arcs = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
-        arcs = arcs.tocsc().tocsr()  # sorts each row by head, in linear time, and keeps parallel arcs
+        """Return the graph with only the cheapest of parallel arcs, and with the arcs of each row sorted by head.
+
+        Of equally cheap ones, the one whose edge comes first in `edges` stays.
+        """
+        arcs = self._numbered().tocsc().tocsr()  # sorts each row by head, in linear time, and keeps parallel arcs
         tails = np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(arcs.indptr))
-        first = np.ones(self.arcs, bool)
-        first[1:] = (tails[1:] != tails[:-1]) | (arcs.indices[1:] != arcs.indices[:-1])
-        firsts = np.flatnonzero(first)
-        indptr = np.zeros(self.vertices + 1, np.int32)
-        np.cumsum(np.bincount(tails[firsts], minlength=self.vertices), out=indptr[1:])
-        weights = np.minimum.reduceat(arcs.data, firsts) if self.arcs else arcs.data
-        return Graph(indptr, arcs.indices[firsts].astype(np.int32, copy=False), weights, self.directed, self.meta)
+        first = np.ones(self.arcs + 1, bool)
+        first[1:-1] = (tails[1:] != tails[:-1]) | (arcs.indices[1:] != arcs.indices[:-1])
+        several = np.flatnonzero(~(first[:-1] & first[1:]))  # arcs that have parallel arcs
+        first, order, some = first[:-1], arcs.data, arcs.data[several]
+        pairs = np.cumsum(first, dtype=np.int32)[several]
+        order[several] = some[np.lexsort((self.edges[some], self.weights[some], pairs))]
+        indptr = starts(first)[arcs.indptr]
+        return replace(self._with_arcs(indptr, arcs.indices[first], order[first]), meta=self.meta)
 
     def to_scipy(self) -> sparse.csr_array:
         """Return a float64 array for scipy.sparse.csgraph, with only the cheapest of parallel arcs.

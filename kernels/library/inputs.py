@@ -24,7 +24,12 @@ else:
 
 
 def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "source") -> np.ndarray:
-    """Return vertices as int64, (k,); raise InputError with `name` if a value is no integer or no vertex."""
+    """Return vertices, given by their labels if they have some, as int64, (k,).
+
+    Raise InputError with `name` if a value is no label, or without labels, no integer or no vertex.
+    """
+    if isinstance(graph, Graph) and graph.network and graph.network.labels:
+        return graph.network.labels.find(sources, name)
     try:
         array = as_array(sources)
     except ValueError as error:
