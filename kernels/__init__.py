@@ -7,6 +7,7 @@
     nearest(graph, sources, k)      the nearest vertices of several sources
     reachable(graph, sources, d)    the vertices within a distance of several sources
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
+    with_turns(graph, forbidden)    the graph with forbidden and costly turns
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
 The module `csgraph` has the names and signatures of scipy.sparse.csgraph, `centrality` closeness and related measures,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         reachable,
         shortest_paths,
     )
+    from .turns import with_turns
 
     __version__: str
 
@@ -65,6 +67,7 @@ __all__ = [
     "prepare",
     "reachable",
     "shortest_paths",
+    "with_turns",
 ]
 MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 
@@ -72,9 +75,8 @@ MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 def __getattr__(name: str) -> Any:
     """Import a module when it is first used, because importing SciPy and CUDA's bindings is slow."""
     if name in __all__:
-        from .library import solver
-
-        return getattr(solver, name)
+        module = ".turns" if name == "with_turns" else ".library.solver"
+        return getattr(importlib.import_module(module, __name__), name)
     if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":

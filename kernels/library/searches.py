@@ -529,30 +529,36 @@ class WholeNumbers:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         key, _ = self._choose_many(len(sources), HIERARCHY_TARGETS)
-        if key == HIERARCHY_TARGETS:
+        if key == HIERARCHY_TARGETS and (nearest is None or self.graph.destinations == self.graph.vertices):
             wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
             return _cut(self.hierarchy.select(sources, **wanted), nearest)
         _refuse_limit(limit)
         key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
-        return _cut(_reached(self.by(key).rows(sources), INF), nearest)
+        return _cut(_reached(self._rows(key, sources), INF), nearest)
+
+    def _rows(self, key: str, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each source with its distances to the vertices that a user knows."""
+        return ((source, row[: self.graph.destinations]) for source, row in self.by(key).rows(sources))
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
-        key, reason = self.choose_rows(len(sources), HIERARCHY_REDUCED)
+        has_turns = self.graph.destinations < self.graph.vertices
+        key, reason = self.choose_rows(len(sources), HIERARCHY_ROWS if has_turns else HIERARCHY_REDUCED)
         self._log(key, reason)
         if key == HIERARCHY_REDUCED:
             found = self.hierarchy.reduced(sources, reciprocals=reciprocals)
             self.hierarchy.refuse_too_far(sources, found.eccentricity)
             columns = found.eccentricity, found.farthest, found.reached, found.total
             return Eccentricities(sources, *columns, key, reason, found.reciprocals)
-        return _reduced(sources, self.by(key).rows(sources), INF, (key, reason), reciprocals)
+        return _reduced(sources, self._rows(key, sources), INF, (key, reason), reciprocals)
 
 
 class Float64:
     """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`."""
 
-    def __init__(self, graph: FloatGraph) -> None:
+    def __init__(self, graph: FloatGraph, destinations: int | None = None) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
+        self.destinations = graph.vertices if destinations is None else destinations
 
     @cached_property
     def potential(self) -> np.ndarray:
@@ -614,12 +620,12 @@ class Float64:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         rows = FloatSearch(self, sources, limit).rows(tree=False)
-        return _cut(_reached((row[:2] for row in rows), np.inf), nearest)
+        return _cut(_reached(((source, row[: self.destinations]) for source, row, _ in rows), np.inf), nearest)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
         search = FloatSearch(self, sources)
-        rows = (row[:2] for row in search.rows(tree=False))
+        rows = ((source, row[: self.destinations]) for source, row, _ in search.rows(tree=False))
         return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:

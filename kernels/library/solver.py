@@ -534,7 +534,8 @@ class Solver:
     @cached_property
     def in_float64(self) -> Float64:
         """The object that searches in float64."""
-        return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+        graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
+        return Float64(graph, self.graph.destinations)
 
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
@@ -625,7 +626,9 @@ class Solver:
         path = [target]
         while (before := int(found.predecessors[path[-1]])) != NO_PREDECESSOR:
             path.append(before)
-        return path[::-1]
+        if self.graph.entries(np.array(target)) != target:
+            del path[0]  # the end of paths to the target, to which an additional arc leads
+        return self.graph.named(np.array(path[::-1])).tolist()
 
     @_documented_by(all_pairs)
     def all_pairs(self) -> Paths:
@@ -685,7 +688,7 @@ class Solver:
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
                 found = found.reshape(wanted.shape)
-            return Distances(wanted.sources, wanted.targets, found, key, ON_CARD)
+            return Distances(self.graph.named(wanted.sources), wanted.targets, found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
@@ -693,7 +696,7 @@ class Solver:
             "take fewer sources at once (distance_pieces), or eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
-        return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
+        return Distances(self.graph.named(wanted.sources), wanted.targets, found, *self._fill(wanted, found))
 
     @_documented_by(distance_pieces)
     def distance_pieces(
@@ -725,8 +728,8 @@ class Solver:
     def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
         """Check the arguments of `distances`."""
         given = check_sources(self.graph, sources)
-        every = targets is None
-        ends = np.arange(self.graph.vertices) if targets is None else check_sources(self.graph, targets, "target")
+        ends = np.arange(self.graph.destinations) if targets is None else check_sources(self.graph, targets, "target")
+        every = targets is None and len(ends) == self.graph.vertices
         kind, most = _check_type(dtype), _check_limit(limit)
         if kind == np.int32 and not isinstance(self.graph, Graph):
             raise no_int32(self.graph.name)
@@ -756,7 +759,8 @@ class Solver:
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
-        return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        return selected if self.graph.destinations == self.graph.vertices else selected[:, : self.graph.destinations]
 
     @property
     def _backward(self) -> Solver:
@@ -790,12 +794,14 @@ class Solver:
         InputError
             If the sources are not a one-dimensional array of vertices.
         """
-        given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
+        every = np.arange(self.graph.destinations)
+        given = self.graph.entries(every) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
         reciprocals = check_flag(reciprocals, "reciprocals")
 
         with self.working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
+        found = replace(found, sources=self.graph.named(once))
         arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
         return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
 
