@@ -11,9 +11,9 @@ and packed graphs (`Graph.save`). It also reads sparse arrays, by SciPy: .npz fi
 Matrix Market files (.mtx, plain or compressed). SciPy reads "5km" as 5, so the lines of a Matrix Market file are
 checked first.
 
-In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
-the piece has only the usual characters. Otherwise the piece is read line by line: unusual but valid lines
-are accepted, and if a line is wrong, the error names this line.
+In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. NumPy reads a piece if all
+its lines have the usual form. Otherwise the piece is read line by line: unusual but valid lines are accepted, and if a
+line is wrong, the error names this line.
 
 Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
 bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. The last
@@ -446,9 +446,7 @@ def read_snap(path: StrPath, expected: GraphCounts | None = None) -> Arcs:
         raise InputError(f"{path}: no arcs in it: expected lines with {SNAP.expected}")
     ends = np.concatenate([tails, heads])
     del tails, heads
-    import pandas as pd
-
-    numbers, ids = pd.factorize(ends, sort=True)
+    ids, numbers = np.unique(ends, return_inverse=True)
     if counts and counts.vertices != len(ids):
         raise InputError(f"{path}: {len(ids)} vertices have arcs, {counts.source} {counts.vertices}: {counts.advice}")
     tails, heads = numbers.reshape(2, -1)
@@ -611,26 +609,21 @@ def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     blank = b"\t" if b"\t" in arcs else b" "
     fields = bool(form.mark) + form.arc.groups
     rows = 1 + arcs.count(b"\n")
-    marked = arcs.startswith(form.mark + blank) + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
-    strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
-    if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
+    if form.mark:
+        marked = arcs.startswith(form.mark + blank) + arcs.count(b"\n" + form.mark + blank)
+        if not marked == arcs.count(form.mark) == rows:
+            return None
+    if len(piece) > rows * ARC_BYTES or arcs.translate(None, b"0123456789\n" + blank + form.mark):
         return None
-    import pandas as pd  # imported late: the import takes 0.25 s, and packed graphs do not need pandas
-
-    try:
-        table = pd.read_csv(
-            io.BytesIO(arcs),
-            sep=blank.decode(),
-            header=None,
-            names=range(fields),
-            index_col=False,
-            usecols=range(bool(form.mark), fields),
-            dtype=np.int64,
-            skip_blank_lines=False,
-        )
-    except (ValueError, OverflowError):
+    text = np.frombuffer(arcs + b"\n", np.uint8)
+    ends = np.flatnonzero(text < ord("0"))  # of the fields
+    digits = np.diff(ends, prepend=-1) - 1
+    if len(ends) != rows * fields or not (text[ends[fields - 1 :: fields]] == ord("\n")).all():
         return None
-    return [table[name].to_numpy() for name in table]
+    if not 1 <= digits.min() <= digits.max() <= 18:  # more may not fit in int64
+        return None
+    numbers = np.fromstring(arcs.translate(None, form.mark), np.int64, sep=" ")
+    return list(np.ascontiguousarray(numbers.reshape(rows, -1).T))
 
 
 def _in_range(columns, ranges) -> bool:
@@ -688,9 +681,11 @@ def read_graph(path: StrPath) -> Graph:
     Examples
     --------
     >>> from cuda_shortest_paths import io
-    >>> graph = io.read_graph("workflow/samples/sample1.txt")
+    >>> from cuda_shortest_paths.graph import Graph
+    >>> Graph.from_arcs(3, tails=[0, 1, 0], heads=[1, 2, 2], weights=[4, 1, 7]).save("triangle.npz")
+    >>> graph = io.read_graph("triangle.npz")
     >>> graph.name, graph.vertices, graph.arcs
-    ('sample1', 6, 9)
+    ('triangle', 3, 3)
     """
     path = Path(path)
     _check_regular(path)

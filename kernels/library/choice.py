@@ -72,6 +72,7 @@ class Card:
 
     shared: int  # maximum shared memory of a block in bytes
     free: int  # bytes free on the card
+    name: str = "GPU"
 
     @classmethod
     def visible(cls) -> Card | None:
@@ -86,7 +87,7 @@ class Card:
         from ..gpu import card
         from ..run import Run
 
-        return cls(Run().shared_limit, card.free_memory())
+        return cls(Run().shared_limit, card.free_memory(), card.card_name())
 
 
 def gpu_usable() -> bool:
@@ -112,7 +113,7 @@ def _can_compile() -> bool:
 @cache
 def _say_no_gpu() -> None:
     if not log.isEnabledFor(logging.INFO):  # at level INFO, each choice logs its reason instead
-        log.warning("%s: SciPy and NetworKit search on the CPU instead", why_no_gpu())
+        log.warning("%s: the CPU is used instead", why_no_gpu())
 
 
 def why_no_gpu() -> str:

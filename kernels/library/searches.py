@@ -508,6 +508,12 @@ class WholeNumbers:
             return self.hierarchy
         return ByScipy(self.on) if key == SCIPY else ByVariant(self.on, key)
 
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        laid_out = {"Near-Far": "near_far" in vars(self), "hierarchy": bool(self.hierarchy.laid_out)}
+        return [name for name, is_laid_out in laid_out.items() if is_laid_out]
+
     @cached_property
     def is_narrow(self) -> bool:
         """Whether a probe on the card finds the graph too narrow for Near-Far. If it does, free the layout."""
@@ -591,12 +597,16 @@ class WholeNumbers:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         key, _ = self._choose_many(len(sources), HIERARCHY_TARGETS)
-        if key == HIERARCHY_TARGETS:
+        if key == HIERARCHY_TARGETS and (nearest is None or self.graph.destinations == self.graph.vertices):
             wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
             return _cut(self.hierarchy.select(sources, **wanted), nearest)
         _refuse_limit(limit)
         key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
-        return _cut(_reached(self.by(key).rows(sources), INF), nearest)
+        return _cut(_reached(self._rows(key, sources), INF), nearest)
+
+    def _rows(self, key: str, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each source with its distances to the vertices that a user knows."""
+        return ((source, row[: self.graph.destinations]) for source, row in self.by(key).rows(sources))
 
     def nearest(self, wanted: Facilities) -> FoundNearest | None:
         """Find the nearest targets of each source in a hierarchy; return None if none suits."""
@@ -608,21 +618,23 @@ class WholeNumbers:
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
-        key, reason = self.choose_rows(len(sources), HIERARCHY_REDUCED)
+        has_turns = self.graph.destinations < self.graph.vertices
+        key, reason = self.choose_rows(len(sources), HIERARCHY_ROWS if has_turns else HIERARCHY_REDUCED)
         self._log(key, reason)
         if key == HIERARCHY_REDUCED:
             found = self.hierarchy.reduced(sources, reciprocals=reciprocals)
             self.hierarchy.refuse_too_far(sources, found.eccentricity)
             columns = found.eccentricity, found.farthest, found.reached, found.total
             return Eccentricities(sources, *columns, key, reason, found.reciprocals)
-        return _reduced(sources, self.by(key).rows(sources), INF, (key, reason), reciprocals)
+        return _reduced(sources, self._rows(key, sources), INF, (key, reason), reciprocals)
 
 
 class Float64:
     """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`."""
 
-    def __init__(self, graph: FloatGraph) -> None:
+    def __init__(self, graph: FloatGraph, destinations: int | None = None) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
+        self.destinations = graph.vertices if destinations is None else destinations
 
     @cached_property
     def potential(self) -> np.ndarray:
@@ -643,6 +655,11 @@ class Float64:
     def bounds(self) -> WholeNumbers:
         """The search in integers, whose distances are bounds for the search in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
+
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        return self.bounds.prepared if "bounds" in vars(self) else []
 
     def paths(self, source: int, limit: float) -> Paths:
         """Search from the source."""
@@ -679,12 +696,12 @@ class Float64:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         rows = FloatSearch(self, sources, limit).rows(tree=False)
-        return _cut(_reached((row[:2] for row in rows), np.inf), nearest)
+        return _cut(_reached(((source, row[: self.destinations]) for source, row, _ in rows), np.inf), nearest)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
         search = FloatSearch(self, sources)
-        rows = (row[:2] for row in search.rows(tree=False))
+        rows = ((source, row[: self.destinations]) for source, row, _ in search.rows(tree=False))
         return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:

@@ -94,10 +94,12 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with cuda_shortest_paths.prepare(graph) as solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
-    (np.float64(9.0), [0, 1, 2, 3])
+    (np.float64(7.0), [0, 1, 2, 3])
     """
     solver = Solver(graph, directed=directed)
     if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
@@ -151,14 +153,16 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
     >>> paths.distances
-    array([ 0.,  4.,  7.,  9., 12., 13.])
+    array([0., 4., 5., 7.])
     >>> paths.predecessors
-    array([-9999,     0,     1,     2,     2,     4], dtype=int32)
-    >>> cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
-    array([inf,  8.,  6.,  6.,  1.,  0.])
+    array([-9999,     0,     1,     2], dtype=int32)
+    >>> cuda_shortest_paths.shortest_paths(graph, source=3, limit=5, directed=False).distances
+    array([inf,  3.,  2.,  0.])
     """
     return last.solver(graph, directed).shortest_paths(source, limit=limit)
 
@@ -185,9 +189,11 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.all_pairs("workflow/samples/sample1.txt").distances[3]
-    array([inf, 14., 17.,  0., 22.,  6.])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.all_pairs(graph).distances[3]
+    array([inf,  6.,  7.,  0.])
     """
     return last.solver(graph, directed).all_pairs()
 
@@ -246,13 +252,15 @@ def distances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
-    array([[ 0.,  4.,  7.,  9., 12., 13.],
-           [inf,  8., 11., 13., 16.,  0.]])
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
-    array([[         9,          0],
-           [        13, 2147483647]], dtype=int32)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.distances(graph, sources=[0, 3]).distances
+    array([[ 0.,  4.,  5.,  7.],
+           [inf,  6.,  7.,  0.]])
+    >>> cuda_shortest_paths.distances(graph, [0, 3], targets=[3, 0], dtype="int32").distances
+    array([[         7,          0],
+           [         0, 2147483647]], dtype=int32)
     """
     return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, second=second, out=out)
 
@@ -290,12 +298,13 @@ def distance_pieces(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> graph = "workflow/samples/sample1.txt"
-    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 5, 1], targets=[3], rows=2):
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 3, 1], targets=[3], rows=2):
     ...     print(which, rows.tolist())
-    slice(0, 2, None) [[9.0], [13.0]]
-    slice(2, 3, None) [[5.0]]
+    slice(0, 2, None) [[7.0], [0.0]]
+    slice(2, 3, None) [[3.0]]
     """
     solver = last.solver(graph, directed)
     return solver.distance_pieces(sources, targets, dtype=dtype, limit=limit, rows=rows)
@@ -351,13 +360,15 @@ def nearest(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.nearest(graph, [0, 3], k=3)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
-    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", None, k=1, targets=[5, 2])
+    ([0, 1, 2, 1, 2, 3], [0.0, 4.0, 5.0, 6.0, 7.0, 0.0])
+    >>> found = cuda_shortest_paths.nearest(graph, None, k=1, targets=[3, 2])
     >>> found.targets.ravel().tolist(), found.distances.ravel().tolist(), found.counts.tolist()
-    ([2, 2, 2, 5, 5, 5], [7.0, 3.0, 0.0, 6.0, 1.0, 0.0], [3, 3])
+    ([2, 2, 2, 3], [5.0, 1.0, 0.0, 0.0], [1, 3])
     """
     return last.solver(graph, directed).nearest(sources, k, targets=targets, limit=limit, reverse=reverse)
 
@@ -392,11 +403,13 @@ def reachable(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.reachable(graph, [0, 3], limit=5)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 5], [0.0, 4.0, 7.0, 8.0, 0.0])
-    >>> cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
+    ([0, 1, 2, 3], [0.0, 4.0, 5.0, 0.0])
+    >>> cuda_shortest_paths.reachable(graph, [3], limit=5, reverse=True).indices.tolist()
     [1, 2, 3]
     """
     return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
@@ -429,10 +442,12 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.eccentricities(graph, sources=[0, 3])
     >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
-    ([13, 22], [5, 4], [45, 59])
+    ([7, 7], [3, 2], [16, 13])
     """
     return last.solver(graph, directed).eccentricities(sources)
 
@@ -475,9 +490,11 @@ def pair_distances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.pair_distances("workflow/samples/sample1.txt", [0, 5], [3, 1]).distances
-    array([9., 8.])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.pair_distances(graph, [0, 3], [3, 1]).distances
+    array([7., 6.])
     """
     return last.solver(graph, directed).pair_distances(sources, targets, dtype=dtype, out=out)
 
@@ -522,10 +539,12 @@ def routes(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> routes = cuda_shortest_paths.routes("workflow/samples/sample1.txt", [0, 5], [3, 1])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> routes = cuda_shortest_paths.routes(graph, [0, 3], [3, 1])
     >>> routes.distances.tolist(), routes[0].vertices.tolist()
-    ([9.0, 8.0], [0, 1, 2, 3])
+    ([7.0, 6.0], [0, 1, 2, 3])
     """
     return last.solver(graph, directed).routes(sources, targets, second=second, out=out)
 
@@ -567,8 +586,10 @@ class Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import Solver
-    >>> with Solver("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with Solver(graph) as solver:
     ...     solver.path(0, 3), solver.path(1, 0)
     ([0, 1, 2, 3], None)
     """
@@ -584,6 +605,17 @@ class Solver:
 
     def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        """Return the graph, its size, the card and what is laid out on the card."""
+        graph, engines = self.graph, [vars(self).get(name) for name in ("in_whole_numbers", "in_float64")]
+        size = f"{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs"
+        prepared = [name for engine in engines if engine for name in engine.prepared]
+        state = ["closed"] if self._closed else prepared
+        return f"{type(self).__name__}({'; '.join([size, self.card.name if self.card else 'no GPU', *state])})"
 
     @property
     def on_card(self) -> bool:
@@ -638,7 +670,8 @@ class Solver:
     @cached_property
     def in_float64(self) -> Float64:
         """The object that searches in float64."""
-        return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+        graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
+        return Float64(graph, self.graph.destinations)
 
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
@@ -729,7 +762,9 @@ class Solver:
         path = [target]
         while (before := int(found.predecessors[path[-1]])) != NO_PREDECESSOR:
             path.append(before)
-        return path[::-1]
+        if self.graph.entries(np.array(target)) != target:
+            del path[0]  # the end of paths to the target, to which an additional arc leads
+        return self.graph.named(np.array(path[::-1])).tolist()
 
     @_documented_by(all_pairs)
     def all_pairs(self) -> Paths:
@@ -792,7 +827,7 @@ class Solver:
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
                 found = found.reshape(wanted.shape)
-            return Distances(wanted.sources, wanted.targets, found, key, ON_CARD)
+            return Distances(self.graph.named(wanted.sources), wanted.targets, found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
@@ -800,7 +835,7 @@ class Solver:
             "take fewer sources at once (distance_pieces), or eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
-        return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
+        return Distances(self.graph.named(wanted.sources), wanted.targets, found, *self._fill(wanted, found))
 
     @cached_property
     def _pairs(self) -> PairSearch:
@@ -887,8 +922,8 @@ class Solver:
     def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
         """Check the arguments of `distances`."""
         given = check_sources(self.graph, sources)
-        every = targets is None
-        ends = np.arange(self.graph.vertices) if targets is None else check_sources(self.graph, targets, "target")
+        ends = np.arange(self.graph.destinations) if targets is None else check_sources(self.graph, targets, "target")
+        every = targets is None and len(ends) == self.graph.vertices
         kind, most = _check_type(dtype), _check_limit(limit)
         if kind == np.int32 and not isinstance(self.graph, Graph):
             raise no_int32(self.graph.name)
@@ -997,7 +1032,8 @@ class Solver:
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
-        return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        return selected if self.graph.destinations == self.graph.vertices else selected[:, : self.graph.destinations]
 
     @property
     def _backward(self) -> Solver:
@@ -1031,12 +1067,14 @@ class Solver:
         InputError
             If the sources are not a one-dimensional array of vertices.
         """
-        given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
+        every = np.arange(self.graph.destinations)
+        given = self.graph.entries(every) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
         reciprocals = check_flag(reciprocals, "reciprocals")
 
         with self.working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
+        found = replace(found, sources=self.graph.named(once))
         arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
         return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
 
