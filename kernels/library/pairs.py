@@ -30,6 +30,7 @@ else:
     host = LazyModule("..fast.hierarchy.host", __package__)
     hubs = LazyModule("..fast.hierarchy.hubs", __package__)
 ON_CARD, ON_HOST = "hierarchy/pairs", "hierarchy/pairs_host"
+ROUTE_ARRAYS = "edges", "vertices", "second"  # of FoundRoutes, which may be on the card
 
 
 class PairSearch:
@@ -200,40 +201,69 @@ class PairSearch:
         """Return the other fields of answers.Routes. values: of the arcs, to sum along routes, or None."""
         variant, reason = self._choose(len(sources), on_card=on_card)
         self._check(sources, targets)
-        if variant == ON_CARD:
-            second = () if values is None else self.seconds_on_card(values)
-            found = self.hubs.routes(sources.astype(np.int32), targets.astype(np.int32), second)
-            whole = self._downloaded(found.distances)
-            if not self._is_doubtful(bool((whole == INF).any())):
-                distances = self._scaled(np.where(whole == INF, np.inf, whole.astype(np.float64)))
-                arrays: Any = found.edges, found.vertices, found.second
-                arrays = arrays if on_card else map(self._downloaded, arrays)
-                found = found._replace(
-                    distances=self._left(distances, on_card=on_card),
-                    **dict(zip(("edges", "vertices", "second"), arrays, strict=True)),
-                )
-                return self._as_fields(found, values, variant, reason)
-        distances, edge_start, arcs = on_host = self._routes_on_host(sources, targets)
+        found = self._routes_on_card(sources, targets, values) if variant == ON_CARD else None
+        stays = on_card and found is not None and not self._has_turns
+        if found is None:
+            found = self._routes_by_host(sources, targets, values)
+            variant, reason = self._done(variant, reason)
+        elif not stays:
+            found = found._replace(**{name: self._downloaded(getattr(found, name)) for name in ROUTE_ARRAYS})
+        if self._has_turns:
+            found = self._without_turns(found)
+        if on_card and not stays:
+            found = found._replace(**{name: self._left(getattr(found, name), on_card=True) for name in ROUTE_ARRAYS})
+        fields = found._asdict() | {"distances": self._left(found.distances, on_card=on_card)}
+        if not on_card:
+            fields["vertices"] = self.graph.named(found.vertices)
+        if values is None:
+            fields["second"] = None
+        return fields | {"variant": variant, "reason": reason}
+
+    def _routes_on_card(
+        self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None
+    ) -> host.FoundRoutes | None:
+        """Return the routes of pairs, with distances on the host; None if a distance may be above 2**31 - 2."""
+        second = () if values is None else self.seconds_on_card(values)
+        found = self.hubs.routes(sources.astype(np.int32), targets.astype(np.int32), second)
+        whole = self._downloaded(found.distances)
+        if self._is_doubtful(bool((whole == INF).any())):
+            return None
+        return found._replace(distances=self._scaled(np.where(whole == INF, np.inf, whole.astype(np.float64))))
+
+    def _routes_by_host(self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None) -> host.FoundRoutes:
+        """Return the routes of pairs, found on the host."""
+        distances, edge_start, arcs = found = self._routes_on_host(sources, targets)
         reached = np.isfinite(distances)
         vertex_start = starts(np.diff(edge_start) + reached)
         first = np.zeros(vertex_start[-1], bool)
         first[vertex_start[:-1][reached]] = True
         vertices = np.empty(len(first), np.int32)
         vertices[first], vertices[~first] = sources[reached], self.graph.indices[arcs]
-        found = host.FoundRoutes(
-            distances=self._left(self._scaled(distances), on_card=on_card),
-            edges=self._left(edges_of(self.graph)[arcs].astype(np.int32, copy=False), on_card=on_card),
-            edge_start=edge_start,
-            vertices=self._left(vertices, on_card=on_card),
-            vertex_start=vertex_start,
-            second=self._left(np.zeros(0) if values is None else sums_along(*on_host, values), on_card=on_card),
-        )
-        return self._as_fields(found, values, *self._done(variant, reason))
+        edges = edges_of(self.graph)[arcs].astype(np.int32, copy=False)
+        second = np.zeros(0) if values is None else sums_along(*found, values)
+        return host.FoundRoutes(self._scaled(distances), edges, edge_start, vertices, vertex_start, second)
 
-    @staticmethod
-    def _as_fields(found: host.FoundRoutes, values: np.ndarray | None, variant: str, reason: str) -> dict[str, Any]:
-        second = {} if values is not None else {"second": None}
-        return found._asdict() | second | {"variant": variant, "reason": reason}
+    @property
+    def _has_turns(self) -> bool:
+        return self.graph.destinations < self.graph.vertices
+
+    def _without_turns(self, found: host.FoundRoutes) -> host.FoundRoutes:
+        """Return routes without the arcs that with_turns added, and with the user's vertices; on the host."""
+        assert isinstance(self.graph, Graph) and self.graph.network
+        kept = found.edges >= 0
+        first = np.zeros(len(found.vertices), bool)
+        first[found.vertex_start[:-1][np.diff(found.vertex_start) > 0]] = True
+        stays = first.copy()
+        stays[~first] = kept
+        vertices = found.vertices[stays]
+        if self.graph.network.vertices is not None:
+            vertices = self.graph.network.vertices[vertices]
+        return found._replace(
+            edges=found.edges[kept],
+            edge_start=starts(kept)[found.edge_start],
+            vertices=vertices,
+            vertex_start=starts(stays)[found.vertex_start],
+        )
 
     def _by_source(self, sources: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the distances from each distinct source, (n,), and the indices of its pairs."""
@@ -279,7 +309,7 @@ def values_of_arcs(graph: Graph | FloatGraph, second: Any) -> np.ndarray:
         raise InputError(f"second must have a number for each of the {least:,} edges, not shape {values.shape}")
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise InputError(f"edge {wrong[0]}: second {values[wrong[0]]} is not finite")
-    return values[edges]
+    return np.where(edges >= 0, values[edges], 0) if len(edges) else np.zeros(0)  # -1: an arc that with_turns added
 
 
 def sums_along(distances: np.ndarray, start: np.ndarray, arcs: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -859,7 +859,8 @@ class Solver:
         values, on_card = values_of_arcs(self.graph, second), out == "device"
         with self._left_on_card() if on_card else self.working():
             distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
-        return Distances(wanted.sources, wanted.targets, distances, variant, reason, second=sums)
+        sources, targets = self.graph.named(wanted.sources), self.graph.named(wanted.targets)
+        return Distances(sources, targets, distances, variant, reason, second=sums)
 
     @_documented_by(pair_distances)
     def pair_distances(
@@ -868,7 +869,7 @@ class Solver:
         kind, on_card, (given, ends) = _check_type(dtype), _check_out(out) == "device", self._ends(sources, targets)
         with self._left_on_card() if on_card else self.working():
             distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
-        return Distances(given, ends, distances, variant, reason)
+        return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
 
     @_documented_by(routes)
     def routes(
@@ -877,15 +878,16 @@ class Solver:
         on_card, (given, ends) = _check_out(out) == "device", self._ends(sources, targets)
         values = None if second is None else values_of_arcs(self.graph, second)
         with self._left_on_card() if on_card else self.working():
-            return Routes(given, ends, self.graph, **self._pairs.routes(given, ends, values, on_card=on_card))
+            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
 
     def _ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of pairs. Large arrays of integers are checked later: on the card, if they go there."""
+        plain = not isinstance(self.graph, Graph) or self.graph.network is None
         given, ends = (
             values
-            if isinstance(values, np.ndarray) and values.dtype in (np.int32, np.int64) and values.ndim == 1 and free
+            if plain and isinstance(values, np.ndarray) and values.dtype in (np.int32, np.int64) and values.ndim == 1
             else check_sources(self.graph, values, name)
-            for free in [getattr(self.graph, "labels", None) is None]
             for values, name in ((sources, "source"), (targets, "target"))
         )
         if len(given) != len(ends):

@@ -1,5 +1,7 @@
 """Distances and routes of pairs, and tables with a second value, without a GPU."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -57,6 +59,25 @@ def test_pairs_routes_and_tables_agree_with_scipy(variant):
 def solver_rows(on, sources, targets, second):
     pairs = np.repeat(sources, len(targets)), np.tile(targets, len(sources))
     return kernels.routes(on, *pairs, second=second).second.reshape(len(sources), -1)
+
+
+@pytest.mark.parametrize("variant", GRAPHS)
+def test_routes_obey_turns_and_have_the_edges_that_the_user_knows(variant):
+    on = GRAPHS[variant]()
+    plain = kernels.routes(on, [0] * 20, range(20, 40))
+    middle = [(route.edges[0], route.edges[1]) for route in plain if len(route.edges) > 1]
+    turns = kernels.with_turns(on, forbidden=middle, costs={}, u_turns=False)
+    found = kernels.routes(turns, [0] * 20, range(20, 40), second=with_second(on))
+    np.testing.assert_array_equal(found.distances, kernels.distances(turns, [0], range(20, 40)).distances[0])
+    for i, (distance, vertices, edges) in enumerate(found):
+        if np.isinf(distance):
+            assert not len(vertices) and not len(edges)
+            continue
+        assert vertices[0] == 0 and vertices[-1] == 20 + i
+        np.testing.assert_array_equal(on.tails[edges], vertices[:-1])
+        np.testing.assert_array_equal(on.indices[edges], vertices[1:])
+        assert on.weights[edges].sum() == distance and with_second(on)[edges].sum() == found.second[i]
+        assert not {*pairwise(edges)} & {*middle}
 
 
 def test_weights_in_float64():
