@@ -48,6 +48,7 @@ from . import memory
 from .errors import COMMAND, InputError, StrPath, naming
 from .graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
 from .lazy import LazyModule
+from .network import Network
 
 if TYPE_CHECKING:
     import bz2
@@ -657,7 +658,45 @@ def parse(file: StrPath, to: StrPath | None = None) -> None:
     write_text(to or file, *read_dimacs(file))
 
 
-def read_graph(path: StrPath) -> Graph:
+def read_coordinates(path: StrPath, vertices: int) -> np.ndarray:
+    """Read the coordinates of a graph's vertices from the lines "v ID X Y" of a DIMACS .co file.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed by gzip, bzip2 or xz.
+    vertices : int
+        The number of vertices, n.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, 2)
+        X and y of each vertex in degrees: the file's numbers / 10**6.
+
+    Raises
+    ------
+    InputError
+        If the file has another form, or not one line for each vertex.
+    """
+    text, most = io.BytesIO(), most_bytes(vertices)
+    try:
+        for part in unpacked(path):
+            text.write(part)
+            if text.tell() > most:
+                raise ValueError(f"its text has more than {most:,} bytes")
+        text.seek(0)
+        kinds = np.dtype([("kind", "S2"), ("id", np.int64), ("place", np.int64, 2)])
+        lines = np.loadtxt(text, kinds, comments=["c", "p"], ndmin=1)
+        order = np.argsort(lines["id"], kind="stable")
+        if {*lines["kind"]} != {b"v"} or not np.array_equal(lines["id"][order], np.arange(1, vertices + 1)):
+            raise ValueError(f"it must have lines v 1 to v {vertices}, each once")
+    except ValueError as error:  # also InputError
+        advice = "name the coordinates of this graph, or none"
+        raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None
+    return lines["place"][order] / 1e6
+
+
+def read_graph(path: StrPath, coordinates: StrPath | None = None) -> Graph:
     """Read a graph file.
 
     Parameters
@@ -665,6 +704,8 @@ def read_graph(path: StrPath) -> Graph:
     path : path
         A regular file: a packed graph, a graph in text or DIMACS form, or a sparse array of whole weights, written by
         scipy.sparse.save_npz or in Matrix Market form. Text may be compressed by gzip, bzip2 or xz.
+    coordinates : path, optional
+        A DIMACS .co file with the coordinates of the vertices in degrees (`read_coordinates`).
 
     Returns
     -------
@@ -687,6 +728,11 @@ def read_graph(path: StrPath) -> Graph:
     >>> graph.name, graph.vertices, graph.arcs
     ('triangle', 3, 3)
     """
+    if coordinates is not None:
+        graph = read_graph(path)
+        places = read_coordinates(coordinates, graph.vertices)
+        network = graph.network or Network(graph.edges)
+        return dataclasses.replace(graph, network=dataclasses.replace(network, coordinates=places, crs="EPSG:4326"))
     path = Path(path)
     _check_regular(path)
     name = graph_name(path)
