@@ -4,8 +4,10 @@
     all_pairs(graph)                distances and predecessors from all vertices
     distances(graph, sources)       distances from several sources, to several targets or all vertices
     distance_pieces(graph, ...)     the same, a few sources at a time
-    nearest(graph, sources, k)      the nearest vertices of several sources
+    nearest(graph, sources, k)      the nearest vertices, or nearest facilities, of several sources or all vertices
     reachable(graph, sources, d)    the vertices within a distance of several sources
+    pair_distances(graph, s, t)     the distance of each of several pairs
+    routes(graph, s, t)             the shortest path of each of several pairs
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     with_turns(graph, forbidden)    the graph with forbidden and costly turns
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
@@ -38,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
-    from .library.answers import Distances, Eccentricities, Paths
+    from .library.answers import Distances, Eccentricities, Nearest, Paths, Routes
     from .library.solver import (
         Solver,
         all_pairs,
@@ -46,8 +48,10 @@ if TYPE_CHECKING:
         distances,
         eccentricities,
         nearest,
+        pair_distances,
         prepare,
         reachable,
+        routes,
         shortest_paths,
     )
     from .turns import with_turns
@@ -57,15 +61,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Distances",
     "Eccentricities",
+    "Nearest",
     "Paths",
+    "Routes",
     "Solver",
     "all_pairs",
     "distance_pieces",
     "distances",
     "eccentricities",
     "nearest",
+    "pair_distances",
     "prepare",
     "reachable",
+    "routes",
     "shortest_paths",
     "with_turns",
 ]

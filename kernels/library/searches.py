@@ -23,6 +23,7 @@ from ..lazy import LazyModule
 from . import choice
 from .answers import NO_PREDECESSOR, Eccentricities, Paths
 from .choice import (
+    HIERARCHY_NEAREST,
     HIERARCHY_REDUCED,
     HIERARCHY_ROWS,
     HIERARCHY_TARGETS,
@@ -40,19 +41,20 @@ if TYPE_CHECKING:
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
+    from ..fast.hierarchy import hubs, within
+    from ..fast.hierarchy import nearest as to_nearest
     from ..fast.hierarchy import targets as to_targets
-    from ..fast.hierarchy import within
     from ..fast.near_far import NearFarSearch
     from ..gpu import copies
     from ..run import Result, Run
 else:
     sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
     hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
-    to_targets, within = (
-        LazyModule("..fast.hierarchy.targets", __package__),
-        LazyModule("..fast.hierarchy.within", __package__),
+    to_nearest, to_targets, within = (
+        LazyModule(f"..fast.hierarchy.{name}", __package__) for name in ("nearest", "targets", "within")
     )
     copies = LazyModule("..gpu.copies", __package__)
+    hubs = LazyModule("..fast.hierarchy.hubs", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
@@ -126,6 +128,13 @@ class SearchedGraph:
         """The buffers for copies to the host."""
         return copies.Downloads()
 
+    def copy_to_host(self, on_card: Any, host: np.ndarray) -> None:
+        """Copy a one-dimensional array from the card."""
+        if host.nbytes < copies.LEAST_DOWNLOAD:
+            on_card.copy_to_host(host)
+        else:
+            self.downloads.copy(on_card, host)
+
     def constants(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays `none` and `seen` of the kernel take_targets."""
         return np.array([NO_PATH_BY_DTYPE[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
@@ -169,6 +178,37 @@ class SearchedGraph:
             if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
                 return True
         return False
+
+
+class Facilities(NamedTuple):
+    """The checked arguments of `nearest`. `reverse` asks for distances from targets, not to them."""
+
+    sources: np.ndarray | None  # None: all vertices, in order
+    targets: np.ndarray  # without duplicates
+    k: int  # at most the number of targets
+    limit: float
+    reverse: bool
+    vertices: int  # of the graph
+
+    @property
+    def size(self) -> int:
+        """The number of sources."""
+        return self.vertices if self.sources is None else len(self.sources)
+
+    @property
+    def different(self) -> int:
+        """The number of distinct sources."""
+        return self.vertices if self.sources is None else len(np.unique(self.sources))
+
+
+class FoundNearest(NamedTuple):
+    """The columns of `Nearest`."""
+
+    targets: np.ndarray  # int32, (s, k): vertices, or -1
+    distances: np.ndarray
+    counts: np.ndarray  # of the distinct targets
+    variant: str
+    reason: str
 
 
 class Search:
@@ -332,6 +372,8 @@ class InHierarchy(Search):
         searches = self._searches(reduces=reduces)
         if "targets" in vars(self):
             self.targets.release(0)
+        if "facilities" in vars(self):
+            self.facilities.room.release("lists", 0)
         try:
             yield searches
         finally:
@@ -341,6 +383,11 @@ class InHierarchy(Search):
     def targets(self) -> to_targets.TargetSearch:
         """Searches to some targets."""
         return to_targets.TargetSearch(self._searches(reduces=False))
+
+    @cached_property
+    def hubs(self) -> hubs.HubSearch:
+        """Searches between pairs."""
+        return hubs.HubSearch(self._searches(reduces=False).on_card)
 
     def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
@@ -387,6 +434,30 @@ class InHierarchy(Search):
         if not self.on.fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
             self._refuse_too_long_from(np.concatenate(doubtful))
 
+    @cached_property
+    def facilities(self) -> to_nearest.NearestSearch:
+        """Searches for the nearest of some targets."""
+        return to_nearest.NearestSearch(self._searches(reduces=False).on_card)
+
+    def nearest(self, wanted: Facilities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `targets`, `distances` and `counts` of FoundNearest; raise NotInIntegers."""
+        search, most = self.facilities, int(min(wanted.limit / self.graph.unit, INF - 1))
+        shape = wanted.size, wanted.k
+        found, distances = np.empty(shape, np.int32), np.empty(shape)
+        counts = np.empty(len(wanted.targets), np.int32)
+        try:
+            lists = search.search(wanted.targets, wanted.k, most, reverse=wanted.reverse)
+            taken = search.take(wanted.sources, wanted.targets, wanted.k, self.graph.unit, lists)
+            self.on.copy_to_host(taken[0], distances.reshape(-1))
+            self.on.copy_to_host(taken[1], found.reshape(-1))
+            self.on.copy_to_host(taken[2], counts)
+        finally:
+            search.room.release("lists")
+        if most == INF - 1 and not self.on.fits and len(doubtful := np.flatnonzero(found[:, -1] < 0)):
+            doubtful = doubtful if wanted.sources is None else wanted.sources[doubtful]
+            self._refuse_too_long_from(wanted.targets if wanted.reverse else doubtful)
+        return found, distances, counts
+
     def reduced(self, sources: np.ndarray, *, reciprocals: bool = False) -> hierarchy.Reduced:
         """Compute the columns of `Eccentricities` on the card."""
         with self._hierarchy(reduces=True) as searches:
@@ -414,10 +485,7 @@ def _fill_from_card(search: ByNearFar | InHierarchy, wanted: Wanted, found: np.n
     for start in range(0, len(found) if found.size else 0, most):
         into = found[start : start + most].reshape(-1)
         on_card = search.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
-        if into.nbytes < copies.LEAST_DOWNLOAD:
-            on_card.copy_to_host(into)
-        else:
-            search.on.downloads.copy(on_card, into)
+        search.on.copy_to_host(on_card, into)
 
 
 class WholeNumbers:
@@ -539,6 +607,14 @@ class WholeNumbers:
     def _rows(self, key: str, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each source with its distances to the vertices that a user knows."""
         return ((source, row[: self.graph.destinations]) for source, row in self.by(key).rows(sources))
+
+    def nearest(self, wanted: Facilities) -> FoundNearest | None:
+        """Find the nearest targets of each source in a hierarchy; return None if none suits."""
+        key, reason = self._choose_many(min(wanted.different, len(wanted.targets)), HIERARCHY_NEAREST)
+        if key != HIERARCHY_NEAREST or not self.hierarchy.facilities.fits(wanted.k):
+            return None
+        self._log(key, reason)
+        return FoundNearest(*self.hierarchy.nearest(wanted), key, reason)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""

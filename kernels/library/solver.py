@@ -42,11 +42,25 @@ from .answers import (
     NO_PREDECESSOR,
     Distances,
     Eccentricities,
+    Nearest,
     Paths,
+    Routes,
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
-from .searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
+from .pairs import PairSearch, values_of_arcs
+from .searches import (
+    NO_PATH_BY_DTYPE,
+    PIECE,
+    Engine,
+    Facilities,
+    Float64,
+    FoundNearest,
+    NotInIntegers,
+    Wanted,
+    WholeNumbers,
+    no_int32,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -191,6 +205,7 @@ def distances(
     *,
     dtype: DTypeLike = np.float64,
     limit: float = np.inf,
+    second: ArrayLike | None = None,
     out: str = "host",
     directed: bool = True,
 ) -> Distances:
@@ -206,6 +221,8 @@ def distances(
         Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, which is summed along the shortest paths; see `routes`.
     out : {"host", "device"}
         With "device" the distances stay on the card as a device array, which CuPy and PyTorch use without a copy.
 
@@ -245,7 +262,7 @@ def distances(
     array([[         7,          0],
            [         0, 2147483647]], dtype=int32)
     """
-    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, out=out)
+    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, second=second, out=out)
 
 
 def distance_pieces(
@@ -294,33 +311,52 @@ def distance_pieces(
 
 
 def nearest(
-    graph: GraphLike, sources: ArrayLike, k: int, *, reverse: bool = False, directed: bool = True
-) -> sparse.csr_array:
-    """Find the `k` vertices that are nearest to each source, and their distances.
+    graph: GraphLike,
+    sources: ArrayLike | None,
+    k: int,
+    *,
+    targets: ArrayLike | None = None,
+    limit: float = np.inf,
+    reverse: bool = False,
+    directed: bool = True,
+) -> sparse.csr_array | Nearest:
+    """Find the `k` vertices that are nearest to each source, or the `k` nearest of some facilities.
 
     Parameters
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,)
-        Vertices in any order; duplicates are allowed.
+    sources : array_like of int, shape (s,), or None
+        Vertices in any order; duplicates are allowed. With `targets`, None stands for all vertices.
     k : int
-        Number of vertices, 1 or more. The source is one of them. Ties are broken by the vertex's number.
+        Number of vertices, 1 or more. Without `targets`, the source is one of them.
+    targets : array_like of int, shape (t,), optional
+        The facilities to choose from. All vertices by default. Duplicates count once.
+    limit : float, default inf
+        The largest distance, 0 or more.
     reverse : bool, default False
         If True, find distances to each source, not from each source.
 
     Returns
     -------
+    Nearest
+        If `targets` is given. Ties are broken by the position in `targets`.
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
-        A row has fewer than `k` entries if the source reaches fewer vertices.
+        Otherwise. A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit
+        entries. A row has fewer than `k` entries if the source reaches fewer vertices. Ties are broken by the vertex's
+        number.
 
     Raises
     ------
     InputError
-        As in `distances`. Also if `k` is not an integer of 1 or more.
+        As in `distances`. Also if `k` is not an integer of 1 or more, or if `sources` is None without `targets`.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
+
+    Notes
+    -----
+    With `targets`, a search in a contraction hierarchy ascends from each target and then sweeps once over all vertices,
+    so it takes about as long for one source as for all.
 
     Examples
     --------
@@ -330,8 +366,11 @@ def nearest(
     >>> found = cuda_shortest_paths.nearest(graph, [0, 3], k=3)
     >>> found.indices.tolist(), found.data.tolist()
     ([0, 1, 2, 1, 2, 3], [0.0, 4.0, 5.0, 6.0, 7.0, 0.0])
+    >>> found = cuda_shortest_paths.nearest(graph, None, k=1, targets=[3, 2])
+    >>> found.targets.ravel().tolist(), found.distances.ravel().tolist(), found.counts.tolist()
+    ([2, 2, 2, 3], [5.0, 1.0, 0.0, 0.0], [1, 3])
     """
-    return last.solver(graph, directed).nearest(sources, k, reverse=reverse)
+    return last.solver(graph, directed).nearest(sources, k, targets=targets, limit=limit, reverse=reverse)
 
 
 def reachable(
@@ -411,6 +450,103 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     ([7, 7], [3, 2], [16, 13])
     """
     return last.solver(graph, directed).eccentricities(sources)
+
+
+def pair_distances(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    dtype: DTypeLike = np.float64,
+    out: str = "host",
+    directed: bool = True,
+) -> Distances:
+    """Find the distance of each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed. Arrays of int32 take the least time.
+    dtype, out
+        See `distances`.
+
+    Returns
+    -------
+    Distances
+        Distances of shape (p,).
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `distances`. InputError also if there are not as many sources as targets.
+
+    Notes
+    -----
+    If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
+    each distinct source is searched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cuda_shortest_paths
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.pair_distances(graph, [0, 3], [3, 1]).distances
+    array([7., 6.])
+    """
+    return last.solver(graph, directed).pair_distances(sources, targets, dtype=dtype, out=out)
+
+
+def routes(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    second: ArrayLike | None = None,
+    out: str = "host",
+    directed: bool = True,
+) -> Routes:
+    """Find a shortest path for each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, such as its length in metres if weights are seconds, in the order of the list of
+        edges that the graph was made from. It is summed along each route.
+    out : {"host", "device"}
+        With "device" edges, vertices and sums stay on the card as device arrays. Vertices are numbers then.
+
+    Returns
+    -------
+    Routes
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `pair_distances`. InputError also if `second` is not a finite number for each edge.
+
+    Notes
+    -----
+    Of several shortest paths, the same one is found with and without a GPU. If a contraction hierarchy suits the graph,
+    its elimination tree decides: the highest vertex of the path is as deep in the tree as possible. Otherwise the path
+    has as few edges as possible. Of parallel edges, the cheapest counts, and of several, the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cuda_shortest_paths
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> routes = cuda_shortest_paths.routes(graph, [0, 3], [3, 1])
+    >>> routes.distances.tolist(), routes[0].vertices.tolist()
+    ([7.0, 6.0], [0, 1, 2, 3])
+    """
+    return last.solver(graph, directed).routes(sources, targets, second=second, out=out)
 
 
 def _documented_by(function: Callable) -> Callable[[Method], Method]:
@@ -499,7 +635,7 @@ class Solver:
             self._closed = True
             if self.on_card and driver.forked():
                 return  # the memory on the card belongs to the parent
-            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+            for name in ("in_whole_numbers", "in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
                 with self._context:
@@ -681,9 +817,12 @@ class Solver:
         *,
         dtype: DTypeLike = np.float64,
         limit: float = np.inf,
+        second: ArrayLike | None = None,
         out: str = "host",
     ) -> Distances:
         wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
+        if second is not None:
+            return self._with_second(wanted, second, out)
         if out == "device":
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
@@ -697,6 +836,63 @@ class Solver:
         )
         found = np.empty(wanted.shape, wanted.dtype)
         return Distances(self.graph.named(wanted.sources), wanted.targets, found, *self._fill(wanted, found))
+
+    @cached_property
+    def _pairs(self) -> PairSearch:
+        """Searches between pairs."""
+        whole = self.in_whole_numbers if isinstance(self.graph, Graph) else None
+        return PairSearch(self.graph, whole, self._integer_rows, 1 / getattr(self.graph, "unit", 1.0))
+
+    def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each of some distinct sources with its distances in the graph's integers, float64, (n,)."""
+        n = self.graph.vertices
+        most = max(1, PIECE // n)
+        for start in range(0, len(sources), most):
+            some = sources[start : start + most]
+            wanted = Wanted(some, np.arange(n), True, np.dtype(np.float64), np.inf, len(some))
+            found = np.empty(wanted.shape)
+            self._answer(lambda engine, wanted=wanted, found=found: engine.fill(wanted, found))  # type: ignore[misc]
+            yield from zip(some.tolist(), found, strict=True)
+
+    def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
+        """Return the wanted distances with sums of a second value."""
+        values, on_card = values_of_arcs(self.graph, second), out == "device"
+        with self._left_on_card() if on_card else self.working():
+            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        sources, targets = self.graph.named(wanted.sources), self.graph.named(wanted.targets)
+        return Distances(sources, targets, distances, variant, reason, second=sums)
+
+    @_documented_by(pair_distances)
+    def pair_distances(
+        self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
+    ) -> Distances:
+        kind, on_card, (given, ends) = _check_type(dtype), _check_out(out) == "device", self._ends(sources, targets)
+        with self._left_on_card() if on_card else self.working():
+            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
+
+    @_documented_by(routes)
+    def routes(
+        self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
+    ) -> Routes:
+        on_card, (given, ends) = _check_out(out) == "device", self._ends(sources, targets)
+        values = None if second is None else values_of_arcs(self.graph, second)
+        with self._left_on_card() if on_card else self.working():
+            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
+
+    def _ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of pairs. Large arrays of integers are checked later: on the card, if they go there."""
+        plain = not isinstance(self.graph, Graph) or self.graph.network is None
+        given, ends = (
+            values
+            if plain and isinstance(values, np.ndarray) and values.dtype in (np.int32, np.int64) and values.ndim == 1
+            else check_sources(self.graph, values, name)
+            for values, name in ((sources, "source"), (targets, "target"))
+        )
+        if len(given) != len(ends):
+            raise InputError(f"{len(given):,} sources and {len(ends):,} targets: give as many of each")
+        return given, ends
 
     @_documented_by(distance_pieces)
     def distance_pieces(
@@ -736,11 +932,88 @@ class Solver:
         return Wanted(given, ends, every, kind, most, len(np.unique(given)))
 
     @_documented_by(nearest)
-    def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
-        given, count = check_sources(self.graph, sources), _check_positive(k, "k")
-        reverse = check_flag(reverse, "reverse")
+    def nearest(
+        self,
+        sources: ArrayLike | None,
+        k: int,
+        *,
+        targets: ArrayLike | None = None,
+        limit: float = np.inf,
+        reverse: bool = False,
+    ) -> sparse.csr_array | Nearest:
+        given = None if sources is None else check_sources(self.graph, sources)
+        count, limit, reverse = _check_positive(k, "k"), _check_limit(limit), check_flag(reverse, "reverse")
+        if targets is not None:
+            return self._nearest_of(given, check_sources(self.graph, targets, "target"), count, limit, reverse)
+        if given is None:
+            raise InputError("sources=None, all vertices, is for the nearest of some targets: give targets")
         with self.working():
-            return (self._backward if reverse else self)._select(given, nearest=count)
+            return (self._backward if reverse else self)._select(given, limit=limit, nearest=count)
+
+    def _nearest_of(
+        self, sources: np.ndarray | None, targets: np.ndarray, k: int, limit: float, reverse: bool
+    ) -> Nearest:
+        """Find the `k` nearest of some targets; see `nearest`."""
+        n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
+        first.sort()  # the positions of distinct targets
+        wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
+        what = f"{self.graph.name}: {k:,} targets for each of {wanted.size:,} sources take"
+        memory.require(12 * k * wanted.size, what, "take fewer sources at once")
+        counts = np.zeros(len(targets), np.int64)
+        with self.working():
+            found = (wanted.k and wanted.size and self._sweep(wanted)) or self._nearest_in_tables(wanted)
+        counts[first] = found.counts
+        less = (0, 0), (0, k - wanted.k)
+        nearest = np.pad(found.targets, less, constant_values=-1) if k > wanted.k else found.targets
+        distances = np.pad(found.distances, less, constant_values=np.inf) if k > wanted.k else found.distances
+        every = np.arange(n) if sources is None else sources
+        return Nearest(self._named(every), self._named(nearest), distances, counts, found.variant, found.reason)
+
+    def _sweep(self, wanted: Facilities) -> FoundNearest | None:
+        """Find the nearest targets in a hierarchy; return None if none suits."""
+        if not isinstance(self.graph, Graph):
+            return None
+        try:
+            return self.in_whole_numbers.nearest(wanted)
+        except NotInIntegers:
+            return None
+
+    def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
+        """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
+        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        sources = np.arange(n) if wanted.sources is None else wanted.sources
+        once, inverse = np.unique(sources, return_inverse=True)
+        nearest = KeptNearest(len(once), k)
+        forward = len(once) <= len(targets)
+        solver = self._backward if forward == wanted.reverse else self
+        starts, ends = (once, targets) if forward else (targets, once)
+        dtype, how = np.dtype(np.float64), ("", "")
+        rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
+        for first in range(0, max(1, len(starts)), rows):
+            piece = starts[first : first + rows]
+            table = np.empty((len(piece), len(ends)))
+            how = solver._fill(Wanted(piece, ends, False, dtype, wanted.limit, len(piece)), table)[:2]
+            table[table > wanted.limit] = np.inf
+            if forward:
+                nearest.take_rows(first, table)
+            else:
+                for place, row in enumerate(table, first):
+                    nearest.insert(place, row)
+        found, distances = nearest.found[:, inverse].T, nearest.distances[:, inverse].T
+        counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
+        vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
+        return FoundNearest(np.ascontiguousarray(vertices), np.ascontiguousarray(distances), counts, *how)
+
+    def _named(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the labels of vertices if the graph has labels; for -1, no vertex, -1 or None."""
+        labels = self.graph.labels if isinstance(self.graph, Graph) else None
+        if labels is None:
+            return vertices
+        named, none = labels[vertices], vertices < 0
+        if none.any():
+            named = named if named.dtype.kind in "iu" else named.astype(object)
+            named[none] = -1 if named.dtype.kind in "iu" else None
+        return named
 
     @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
@@ -752,8 +1025,10 @@ class Solver:
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
         """Return the vertices within the limit, or the nearest, of each source."""
         once = np.unique(sources)
-        found = self._answer(lambda engine: engine.select(once, limit, nearest))
+        found = self._answer(lambda engine: engine.select(once, np.inf if nearest else limit, nearest))
         rows = [found[source] for source in sources.tolist()]
+        if nearest and limit < np.inf:
+            rows = [(vertices[within := distances <= limit], distances[within]) for vertices, distances in rows]
         indptr = starts([len(vertices) for vertices, _ in rows])
         indices, data = (
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
@@ -804,6 +1079,35 @@ class Solver:
         found = replace(found, sources=self.graph.named(once))
         arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
         return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
+
+
+class KeptNearest:
+    """The k nearest of the targets that were seen so far, of each of s sources. Targets are numbered from 0.
+
+    distances: float64, (k, s), in ascending order. found: int64, (k, s), the targets; -1 if there is none.
+    """
+
+    def __init__(self, sources: int, k: int) -> None:
+        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1)
+
+    def take_rows(self, first: int, table: np.ndarray) -> None:
+        """Set the nearest of all targets of the sources from `first` on. table: a row for each of these sources."""
+        order = np.argsort(table, axis=1, kind="stable")[:, : len(self.found)]
+        distances = np.take_along_axis(table, order, axis=1).T
+        of_piece = slice(first, first + len(table))
+        self.distances[:, of_piece], self.found[:, of_piece] = distances, np.where(np.isinf(distances), -1, order.T)
+
+    def insert(self, target: int, distances: np.ndarray) -> None:
+        """Insert a target, whose number is larger than those seen so far. distances: from each source, (s,)."""
+        nearer = np.flatnonzero(distances < self.distances[-1])
+        row, kept, found = distances[nearer], self.distances[:, nearer], self.found[:, nearer]
+        place = (kept <= row).sum(axis=0)
+        for i in range(len(kept) - 1, 0, -1):
+            moved = place < i
+            kept[i, moved], found[i, moved] = kept[i - 1, moved], found[i - 1, moved]
+        at = place, np.arange(len(nearer))
+        kept[at], found[at] = row, target
+        self.distances[:, nearer], self.found[:, nearer] = kept, found
 
 
 def _check_out(out: str) -> str:

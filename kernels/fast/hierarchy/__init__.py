@@ -7,6 +7,7 @@ one_source      distances from one source
 many_sources    distances from many sources, as a matrix or reduced to a few numbers per source
 all_pairs       searches from many sources in pieces that fit in the card's memory
 targets         distances from many sources to some targets
+nearest         for every vertex, the nearest of some facilities
 within          for each of many sources, the vertices within a distance, or the nearest ones
 variants        the variants of the registry
 """

@@ -29,7 +29,8 @@ from kernels.fast import (
     probe,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
+from kernels.fast.hierarchy import all_pairs, hubs, many_sources, nearest, targets, within
+from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
@@ -67,6 +68,8 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.hubs": {name: {"min.u64": 2} for name in ("set_own_codes", "set_codes")},
+    "fast.hierarchy.nearest": {"take_nearest": {"add.u32": 1}},
     "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
@@ -155,6 +158,8 @@ def in_hierarchy():
         run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
     search.allocate(1)
     within.Selection(search, 1).take(np.zeros(1))
+    to_nearest, facilities = nearest.NearestSearch(search.on_card), np.array([7])
+    to_nearest.take(None, facilities, 1, 1.0, to_nearest.search(facilities, 1, INF - 1, reverse=False))
 
 
 def reduced():
@@ -166,12 +171,25 @@ def reduced():
                 pass
 
 
+def between_pairs():
+    """Launch searches between pairs, with and without a second value, and the kernels of routes."""
+    run, on = Recorder(), path(9, True)
+    search = hubs.HubSearch(OnCard(on, run))
+    second, end = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
+    for kind in NO_PATH_BY_DTYPE:
+        none, out = np.empty(1, kind), np.empty(1, kind)
+        search.pairs([end, end], 1.0, none, out)
+        search.pairs([end, end], 1.0, none, out, second=second)
+    search.routes(end, end)
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
     "reduced": (reduced, None),
+    "between_pairs": (between_pairs, None),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 
