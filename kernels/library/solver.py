@@ -955,6 +955,8 @@ class Solver:
     ) -> Nearest:
         """Find the `k` nearest of some targets; see `nearest`."""
         n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
+        if sources is None and self._has_turns:
+            sources = self.graph.entries(np.arange(self.graph.destinations))
         first.sort()  # the positions of distinct targets
         wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
         what = f"{self.graph.name}: {k:,} targets for each of {wanted.size:,} sources take"
@@ -967,16 +969,23 @@ class Solver:
         nearest = np.pad(found.targets, less, constant_values=-1) if k > wanted.k else found.targets
         distances = np.pad(found.distances, less, constant_values=np.inf) if k > wanted.k else found.distances
         every = np.arange(n) if sources is None else sources
-        return Nearest(self._named(every), self._named(nearest), distances, counts, found.variant, found.reason)
+        return Nearest(self.graph.named(every), self._named(nearest), distances, counts, found.variant, found.reason)
 
     def _sweep(self, wanted: Facilities) -> FoundNearest | None:
         """Find the nearest targets in a hierarchy; return None if none suits."""
         if not isinstance(self.graph, Graph):
             return None
+        if wanted.reverse and self._has_turns:
+            assert wanted.sources is not None
+            ends, starts = self.graph.known(wanted.sources), self.graph.entries(wanted.targets)
+            wanted = wanted._replace(sources=ends, targets=starts)
         try:
-            return self.in_whole_numbers.nearest(wanted)
+            found = self.in_whole_numbers.nearest(wanted)
         except NotInIntegers:
             return None
+        if found and self._has_turns:
+            found = found._replace(targets=np.where(found.targets < 0, -1, self.graph.known(found.targets)))
+        return found
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
@@ -986,7 +995,7 @@ class Solver:
         nearest = KeptNearest(len(once), k)
         forward = len(once) <= len(targets)
         solver = self._backward if forward == wanted.reverse else self
-        starts, ends = (once, targets) if forward else (targets, once)
+        starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
         dtype, how = np.dtype(np.float64), ("", "")
         rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
         for first in range(0, max(1, len(starts)), rows):
@@ -1035,7 +1044,12 @@ class Solver:
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
         selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
-        return selected if self.graph.destinations == self.graph.vertices else selected[:, : self.graph.destinations]
+        return selected[:, : self.graph.destinations] if self._has_turns else selected
+
+    @property
+    def _has_turns(self) -> bool:
+        """Whether the graph has vertices that the user does not know, by `with_turns`."""
+        return self.graph.destinations < self.graph.vertices
 
     @property
     def _backward(self) -> Solver:
