@@ -101,6 +101,10 @@ class CompressedRows:
         """Return the vertices, int64, where paths from a user's vertices start."""
         return vertices.astype(np.int64, copy=False)
 
+    def known(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the user's vertices that vertices stand for."""
+        return vertices
+
     def named(self, vertices: np.ndarray) -> np.ndarray:
         """Return the labels of vertices, which are numbers; the user's numbers if the graph has no labels."""
         return vertices
@@ -236,9 +240,11 @@ class Graph(CompressedRows):
         return self.network.labels.values if self.network and self.network.labels else None
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
-        if self.network and self.network.vertices is not None:
-            vertices = self.network.vertices[vertices]
+        vertices = self.known(vertices)
         return vertices if self.labels is None else self.labels[vertices]
+
+    def known(self, vertices: np.ndarray) -> np.ndarray:
+        return self.network.vertices[vertices] if self.network and self.network.vertices is not None else vertices
 
     @property
     def destinations(self) -> int:

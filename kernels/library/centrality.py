@@ -219,7 +219,7 @@ def _solver(graph: GraphLike | Solver, directed: bool) -> Solver:
 
 def _backward(solver: Solver) -> Solver:
     """Return the solver of the graph with every arc reversed."""
-    with solver.working():
+    with solver._working():
         return solver._backward
 
 

@@ -249,19 +249,15 @@ class PairSearch:
 
     def _without_turns(self, found: host.FoundRoutes) -> host.FoundRoutes:
         """Return routes without the arcs that with_turns added, and with the user's vertices; on the host."""
-        assert isinstance(self.graph, Graph) and self.graph.network
         kept = found.edges >= 0
         first = np.zeros(len(found.vertices), bool)
         first[found.vertex_start[:-1][np.diff(found.vertex_start) > 0]] = True
         stays = first.copy()
         stays[~first] = kept
-        vertices = found.vertices[stays]
-        if self.graph.network.vertices is not None:
-            vertices = self.graph.network.vertices[vertices]
         return found._replace(
             edges=found.edges[kept],
             edge_start=starts(kept)[found.edge_start],
-            vertices=vertices,
+            vertices=self.graph.known(found.vertices[stays]),
             vertex_start=starts(stays)[found.vertex_start],
         )
 

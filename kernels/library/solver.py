@@ -102,7 +102,7 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
     (np.float64(7.0), [0, 1, 2, 3])
     """
     solver = Solver(graph, directed=directed)
-    if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
+    if solver.on_card and choose_sssp(solver.graph, solver._card)[0] == NEAR_FAR:
         solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
 
@@ -597,7 +597,7 @@ class Solver:
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
-        self.graph, self.card = read if directed else read.undirected(), Card.visible()
+        self.graph, self._card = read if directed else read.undirected(), Card.visible()
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _new_lock(self)
@@ -611,19 +611,19 @@ class Solver:
 
     def __repr__(self) -> str:
         """Return the graph, its size, the card and what is laid out on the card."""
-        graph, engines = self.graph, [vars(self).get(name) for name in ("in_whole_numbers", "in_float64")]
+        graph, engines = self.graph, [vars(self).get(name) for name in ("_in_whole_numbers", "_in_float64")]
         size = f"{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs"
         prepared = [name for engine in engines if engine for name in engine.prepared]
         state = ["closed"] if self._closed else prepared
-        return f"{type(self).__name__}({'; '.join([size, self.card.name if self.card else 'no GPU', *state])})"
+        return f"{type(self).__name__}({'; '.join([size, self._card.name if self._card else 'no GPU', *state])})"
 
     @property
     def on_card(self) -> bool:
         """Whether searches may run on a card."""
-        return self.card is not None
+        return self._card is not None
 
     def __enter__(self) -> Solver:
-        with self.working():
+        with self._working():
             return self
 
     def __exit__(self, *error: object) -> None:
@@ -635,14 +635,14 @@ class Solver:
             self._closed = True
             if self.on_card and driver.forked():
                 return  # the memory on the card belongs to the parent
-            for name in ("in_whole_numbers", "in_float64", "_reversed", "_pairs"):
+            for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
             if self._uses_gpu:
                 with self._context:
                     card.free_pending()
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def _working(self) -> Iterator[None]:
         """Hold the lock, and use the card of this solver's first search. Raises InputError if the solver is closed."""
         with self._lock:
             if self.on_card:
@@ -662,13 +662,13 @@ class Solver:
         return card.using(card.current()) if self._uses_gpu else nullcontext()
 
     @cached_property
-    def in_whole_numbers(self) -> WholeNumbers:
+    def _in_whole_numbers(self) -> WholeNumbers:
         """The object that searches in integers."""
         assert isinstance(self.graph, Graph)
         return WholeNumbers(self.graph)
 
     @cached_property
-    def in_float64(self) -> Float64:
+    def _in_float64(self) -> Float64:
         """The object that searches in float64."""
         graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
         return Float64(graph, self.graph.destinations)
@@ -677,10 +677,10 @@ class Solver:
         """Ask the engines in order: integers, then float64."""
         if isinstance(self.graph, Graph):
             try:
-                return ask(self.in_whole_numbers)
+                return ask(self._in_whole_numbers)
             except NotInIntegers:
                 pass
-        return ask(self.in_float64)
+        return ask(self._in_float64)
 
     def shortest_paths(self, source: int, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
@@ -715,19 +715,19 @@ class Solver:
                 distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
                 found.run.wait()
             return Paths(distances, predecessors, NEAR_FAR, ON_CARD)
-        with self.working():
+        with self._working():
             return self._answer(lambda engine: engine.paths(source, limit))
 
     @contextmanager
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
-        with self.working():
+        with self._working():
             if not self.on_card:
                 raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
             if not isinstance(self.graph, Graph):
                 raise self._too_long_for_card()
             try:
-                yield self.in_whole_numbers
+                yield self._in_whole_numbers
             except NotInIntegers:
                 raise self._too_long_for_card() from None
 
@@ -772,7 +772,7 @@ class Solver:
         for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
-        with self.working():
+        with self._working():
             return self._answer(lambda engine: engine.all_pairs())
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
@@ -806,7 +806,7 @@ class Solver:
                 return found
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
-        with self.working():
+        with self._working():
             return self._answer(lambda engine: engine.paths_from(sources, limit))
 
     @_documented_by(distances)
@@ -840,7 +840,7 @@ class Solver:
     @cached_property
     def _pairs(self) -> PairSearch:
         """Searches between pairs."""
-        whole = self.in_whole_numbers if isinstance(self.graph, Graph) else None
+        whole = self._in_whole_numbers if isinstance(self.graph, Graph) else None
         return PairSearch(self.graph, whole, self._integer_rows, 1 / getattr(self.graph, "unit", 1.0))
 
     def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -857,7 +857,7 @@ class Solver:
     def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
         """Return the wanted distances with sums of a second value."""
         values, on_card = values_of_arcs(self.graph, second), out == "device"
-        with self._left_on_card() if on_card else self.working():
+        with self._left_on_card() if on_card else self._working():
             distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
         sources, targets = self.graph.named(wanted.sources), self.graph.named(wanted.targets)
         return Distances(sources, targets, distances, variant, reason, second=sums)
@@ -867,7 +867,7 @@ class Solver:
         self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
     ) -> Distances:
         kind, on_card, (given, ends) = _check_type(dtype), _check_out(out) == "device", self._ends(sources, targets)
-        with self._left_on_card() if on_card else self.working():
+        with self._left_on_card() if on_card else self._working():
             distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
         return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
 
@@ -877,7 +877,7 @@ class Solver:
     ) -> Routes:
         on_card, (given, ends) = _check_out(out) == "device", self._ends(sources, targets)
         values = None if second is None else values_of_arcs(self.graph, second)
-        with self._left_on_card() if on_card else self.working():
+        with self._left_on_card() if on_card else self._working():
             found = self._pairs.routes(given, ends, values, on_card=on_card)
         return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
 
@@ -918,7 +918,7 @@ class Solver:
 
     def _fill(self, wanted: Wanted, found: np.ndarray) -> tuple:
         """Fill an array with the wanted distances; return variant, reason and rounds."""
-        with self.working():
+        with self._working():
             return self._answer(lambda engine: engine.fill(wanted, found))
 
     def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
@@ -947,7 +947,7 @@ class Solver:
             return self._nearest_of(given, check_sources(self.graph, targets, "target"), count, limit, reverse)
         if given is None:
             raise InputError("sources=None, all vertices, is for the nearest of some targets: give targets")
-        with self.working():
+        with self._working():
             return (self._backward if reverse else self)._select(given, limit=limit, nearest=count)
 
     def _nearest_of(
@@ -955,28 +955,37 @@ class Solver:
     ) -> Nearest:
         """Find the `k` nearest of some targets; see `nearest`."""
         n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
+        if sources is None and self._has_turns:
+            sources = self.graph.entries(np.arange(self.graph.destinations))
         first.sort()  # the positions of distinct targets
         wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
         what = f"{self.graph.name}: {k:,} targets for each of {wanted.size:,} sources take"
         memory.require(12 * k * wanted.size, what, "take fewer sources at once")
         counts = np.zeros(len(targets), np.int64)
-        with self.working():
+        with self._working():
             found = (wanted.k and wanted.size and self._sweep(wanted)) or self._nearest_in_tables(wanted)
         counts[first] = found.counts
         less = (0, 0), (0, k - wanted.k)
         nearest = np.pad(found.targets, less, constant_values=-1) if k > wanted.k else found.targets
         distances = np.pad(found.distances, less, constant_values=np.inf) if k > wanted.k else found.distances
         every = np.arange(n) if sources is None else sources
-        return Nearest(self._named(every), self._named(nearest), distances, counts, found.variant, found.reason)
+        return Nearest(self.graph.named(every), self._named(nearest), distances, counts, found.variant, found.reason)
 
     def _sweep(self, wanted: Facilities) -> FoundNearest | None:
         """Find the nearest targets in a hierarchy; return None if none suits."""
         if not isinstance(self.graph, Graph):
             return None
+        if wanted.reverse and self._has_turns:
+            assert wanted.sources is not None
+            ends, starts = self.graph.known(wanted.sources), self.graph.entries(wanted.targets)
+            wanted = wanted._replace(sources=ends, targets=starts)
         try:
-            return self.in_whole_numbers.nearest(wanted)
+            found = self._in_whole_numbers.nearest(wanted)
         except NotInIntegers:
             return None
+        if found and self._has_turns:
+            found = found._replace(targets=np.where(found.targets < 0, -1, self.graph.known(found.targets)))
+        return found
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
@@ -986,7 +995,7 @@ class Solver:
         nearest = KeptNearest(len(once), k)
         forward = len(once) <= len(targets)
         solver = self._backward if forward == wanted.reverse else self
-        starts, ends = (once, targets) if forward else (targets, once)
+        starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
         dtype, how = np.dtype(np.float64), ("", "")
         rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
         for first in range(0, max(1, len(starts)), rows):
@@ -1019,7 +1028,7 @@ class Solver:
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
         given, limit = check_sources(self.graph, sources), _check_limit(limit)
         reverse = check_flag(reverse, "reverse")
-        with self.working():
+        with self._working():
             return (self._backward if reverse else self)._select(given, limit=limit)
 
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
@@ -1035,7 +1044,12 @@ class Solver:
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
         selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
-        return selected if self.graph.destinations == self.graph.vertices else selected[:, : self.graph.destinations]
+        return selected[:, : self.graph.destinations] if self._has_turns else selected
+
+    @property
+    def _has_turns(self) -> bool:
+        """Whether the graph has vertices that the user does not know, by `with_turns`."""
+        return self.graph.destinations < self.graph.vertices
 
     @property
     def _backward(self) -> Solver:
@@ -1074,7 +1088,7 @@ class Solver:
         once, inverse = np.unique(given, return_inverse=True)
         reciprocals = check_flag(reciprocals, "reciprocals")
 
-        with self.working():
+        with self._working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
         found = replace(found, sources=self.graph.named(once))
         arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}

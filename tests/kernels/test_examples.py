@@ -2,7 +2,16 @@
 
 from tests.support import package
 
-MODULES = ("", ".graph", ".io", ".library.centrality", ".library.csgraph", ".library.networkx", ".library.solver")
+MODULES = (
+    "",
+    ".graph",
+    ".io",
+    ".library.centrality",
+    ".library.csgraph",
+    ".library.networkx",
+    ".library.solver",
+    ".turns",
+)
 CODE = """
 import doctest, importlib, sys
 for module in sys.argv[1:]:

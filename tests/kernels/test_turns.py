@@ -10,6 +10,7 @@ import pytest
 import kernels
 from kernels import centrality
 from kernels.errors import InputError
+from kernels.fast import probe
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, searches, solver
 from kernels.library.choice import BreakEven, Card
@@ -116,6 +117,30 @@ def test_a_path_follows_edges_that_may_follow_each_other(no_card):
                     assert set(itertools.pairwise(path)) <= steps
 
 
+def assert_routes(routes, graph, expected, forbidden, costs, u_turns):
+    """Check that each route is as long as expected, by its edges and turns, and makes no forbidden one."""
+    np.testing.assert_array_equal(routes.distances, expected)
+    for source, target, (distance, vertices, edges), count in zip(
+        routes.sources, routes.targets, routes, routes.second, strict=True
+    ):
+        if np.isinf(distance):
+            assert not len(edges) and not len(vertices) and np.isnan(count)
+            continue
+        assert (vertices[0], vertices[-1], count) == (source, target, len(edges)) == (source, target, len(vertices) - 1)
+        leaving, entering = graph.tails.tolist(), graph.indices.tolist()
+        arcs = set(zip(leaving, entering, graph.edges.tolist(), strict=True))
+        assert set(zip(vertices[:-1].tolist(), vertices[1:].tolist(), edges.tolist(), strict=True)) <= arcs
+        weight = dict(zip(graph.edges.tolist(), graph.weights.tolist(), strict=True))
+        walked = edges.tolist()
+        length = sum(weight[edge] for edge in walked) + sum(costs.get(turn, 0) for turn in itertools.pairwise(walked))
+        assert length == distance
+        for sequence in forbidden:
+            assert sequence not in {tuple(walked[i : i + len(sequence)]) for i in range(len(walked))}
+        for i in range(len(walked) - 1) if not u_turns else ():
+            returns = vertices[i] == vertices[i + 2]
+            assert not returns or {head for tail, head, _ in arcs if tail == vertices[i + 1]} == {vertices[i]}
+
+
 def assert_all_functions_obey_turns(graph, forbidden, costs, u_turns):
     every = np.arange(graph.vertices)
     expected = np.array([oracle(graph, v, forbidden, costs, u_turns) for v in every])
@@ -129,6 +154,21 @@ def assert_all_functions_obey_turns(graph, forbidden, costs, u_turns):
             nearest = np.sort(table)[:, :3]
             np.testing.assert_array_equal(np.sort(found.data), np.sort(nearest[np.isfinite(nearest)]))
             np.testing.assert_array_equal(table[found.tocoo().coords], found.data)
+            targets = [5, 2, 6]
+            for sources in None, [3, 3, 5]:
+                given = every if sources is None else sources
+                some = table[np.ix_(given, targets)]
+                found = solver.nearest(sources, 2, targets=targets, reverse=reverse)
+                np.testing.assert_array_equal(found.sources, given)
+                np.testing.assert_array_equal(found.distances, np.sort(some)[:, :2])
+                at = table[np.array(given)[:, None], found.targets]
+                np.testing.assert_array_equal(np.where(found.targets < 0, np.inf, at), found.distances)
+                assert np.isin(found.targets, [*targets, -1]).all()
+        pairs = np.indices(expected.shape).reshape(2, -1)
+        np.testing.assert_array_equal(solver.pair_distances(*pairs).distances, expected.ravel())
+        assert_routes(
+            solver.routes(*pairs, second=np.full(99, 1.0)), graph, expected.ravel(), forbidden, costs, u_turns
+        )
         sums = solver.eccentricities()
         reached = np.isfinite(expected)
         np.testing.assert_array_equal(sums.sources, every)
@@ -149,14 +189,21 @@ def test_all_functions_obey_turns(no_card):
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("sources", [1, 10**9], ids=["hierarchy", "Near-Far"])
-def test_all_functions_obey_turns_on_a_card(sources, monkeypatch):
+@pytest.mark.parametrize(
+    ("sources", "variant"),
+    [(1, "hierarchy/nearest"), (10**9, "delta_stepping/near_far")],
+    ids=["hierarchy", "Near-Far"],
+)
+def test_all_functions_obey_turns_on_a_card(sources, variant, monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: CARD)
     monkeypatch.setattr(searches, "new_run", lambda **more: Run(**{"waits": False, "block": 8, "tile": 3} | more))
+    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
     monkeypatch.setattr(choice, "SHARE", 0)
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(*[sources] * 3)))
-    assert_all_functions_obey_turns(*list(cases())[17])
+    graph, forbidden, costs, u_turns = list(cases())[17]
+    assert_all_functions_obey_turns(graph, forbidden, costs, u_turns)
+    assert kernels.nearest(kernels.with_turns(graph, forbidden), None, 2, targets=[1, 2, 3]).variant == variant
 
 
 def test_labels_unit_and_coordinates_stay(no_card):

@@ -246,12 +246,12 @@ def test_a_process_that_is_forked_while_the_card_is_taken(monkeypatch):
     made, reached, release = kernels.Solver(chain(1)), threading.Event(), threading.Event()
 
     def search():
-        with made.working():
+        with made._working():
             reached.set()
             release.wait(60)
 
     def enter(solver):
-        with solver.working():
+        with solver._working():
             return "entered"
 
     with in_a_thread(search, reached, release):
@@ -345,7 +345,7 @@ def test_a_closed_solver_refuses(no_card):
 @pytest.mark.simulator
 def test_a_closed_solver_gives_back_its_memory(on_card):
     solver = kernels.prepare(example())
-    far = weakref.ref(solver.in_whole_numbers.near_far.layout.far)
+    far = weakref.ref(solver._in_whole_numbers.near_far.layout.far)
     solver.close()
     gc.collect()
     assert far() is None
@@ -518,7 +518,7 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
                 assert found.variant == key and ("narrow" in found.reason) == (scipy_us == 0)
                 assert found.distances.tolist()[source:] == [0, *np.cumsum(weights[source:]).tolist()]
             assert solver.distances([0, 2]).variant == key
-            on = solver.in_whole_numbers if weights[0] == 1 else solver.in_float64.bounds
+            on = solver._in_whole_numbers if weights[0] == 1 else solver._in_float64.bounds
             assert ("near_far" in vars(on)) == (scipy_us > 0)
     assert asked == [True, False]  # once each
 
