@@ -208,6 +208,11 @@ class Graph(CompressedRows):
         return self.meta.get("name", "graph")
 
     @property
+    def structure(self) -> Graph:
+        """The graph with its closed arcs too, which has the order of a hierarchy; see `Solver.reweight`."""
+        return self
+
+    @property
     def unit(self) -> float:
         """A weight or distance of 1 in the graph's integers is `unit` in the user's weights."""
         return self.network.unit if self.network else 1.0

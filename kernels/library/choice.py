@@ -211,7 +211,8 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     n, known = graph.vertices, BREAK_EVEN[search]
     if sources < (earliest := least or known.prepared):
         return f"since a contraction hierarchy pays from {earliest:,} sources at the earliest"
-    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    file = graph.structure.file
+    prepared = file is not None and elimination.beside(file).exists()
     if sources < (needed := least or (known.prepared if prepared else known.first)):
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
@@ -224,7 +225,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
-        height = elimination.hierarchy_of(graph).height
+        height = elimination.hierarchy_of(graph.structure).height
     except InputError as error:
         if prepared:
             raise

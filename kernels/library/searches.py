@@ -35,23 +35,25 @@ from .choice import (
     choose_sssp,
     log,
 )
+from .reweighting import NewWeights, ReweightedGraph, in_units, wrong_weight
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
+    from ..fast.hierarchy import customize, reweighting, within
     from ..fast.hierarchy import nearest as to_nearest
     from ..fast.hierarchy import targets as to_targets
-    from ..fast.hierarchy import within
     from ..fast.near_far import NearFarSearch
     from ..gpu import copies
     from ..run import Result, Run
 else:
     sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
     hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
-    to_nearest, to_targets, within = (
-        LazyModule(f"..fast.hierarchy.{name}", __package__) for name in ("nearest", "targets", "within")
+    customize, to_nearest, reweighting, to_targets, within = (
+        LazyModule(f"..fast.hierarchy.{name}", __package__)
+        for name in ("customize", "nearest", "reweighting", "targets", "within")
     )
     copies = LazyModule("..gpu.copies", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
@@ -141,13 +143,23 @@ class SearchedGraph:
     @cached_property
     def largest(self) -> int:
         """The largest weight."""
-        return int(self.graph.weights.max(initial=0))
+        return self.new_weights.largest if self.new_weights else int(self.graph.weights.max(initial=0))
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return self.new_weights.total if self.new_weights else int(self.graph.weights.sum(dtype=np.int64))
+
+    @property
+    def new_weights(self) -> NewWeights | None:
+        """The weights, if they were changed."""
+        return vars(self.graph).get("new_weights")
 
     @cached_property
     def fits(self) -> bool:
         """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
         most = (self.graph.vertices - 1) * self.largest
-        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
+        return self.short or most < INF or self.total < INF
 
     @cached_property
     def is_near(self) -> bool:
@@ -356,10 +368,39 @@ class InHierarchy(Search):
         super().__init__(on)
         self.laid_out: dict[bool, hierarchy.ManySourceSearch] = {}  # key: whether the card reduces distances
 
+    @cached_property
+    def customized(self) -> customize.OnCard:
+        """The hierarchy of the graph's structure on the card, with INF for the weights of closed arcs."""
+        new = self.on.new_weights
+        return customize.OnCard(self.graph.structure, new_run(), weights=new.of_arcs if new else None)
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the hierarchy is laid out on the card."""
+        return "customized" in vars(self)
+
+    @cached_property
+    def reweighter(self) -> reweighting.Reweighter:
+        """Changes of the weights on the card."""
+        return reweighting.Reweighter(self.customized, self.graph.structure.edges)
+
+    def reweight(self, on: SearchedGraph, read: reweighting.ReadWeights) -> None:
+        """Search another graph of the same structure, with weights that `reweighter` has read, without waiting.
+
+        Whatever else depends on weights must be changed or dropped here.
+        """
+        if "downloads" in vars(self.on):
+            on.downloads = self.on.downloads
+        self.on, self.graph = on, on.graph
+        self.reweighter.apply(read)
+        for searches in self.laid_out.values():
+            searches.many.fill_records()
+
     def _searches(self, *, reduces: bool) -> hierarchy.ManySourceSearch:
         """Return the searches in a hierarchy, laid out once."""
         if reduces not in self.laid_out:
-            self.laid_out[reduces] = hierarchy.ManySourceSearch(self.graph, reduces=reduces, run=new_run())
+            make = hierarchy.ManySourceSearch
+            self.laid_out[reduces] = make(self.graph.structure, reduces=reduces, on_card=self.customized)
         return self.laid_out[reduces]
 
     @contextmanager
@@ -431,7 +472,7 @@ class InHierarchy(Search):
     @cached_property
     def facilities(self) -> to_nearest.NearestSearch:
         """Searches for the nearest of some targets."""
-        return to_nearest.NearestSearch(self._searches(reduces=False).on_card)
+        return to_nearest.NearestSearch(self.customized)
 
     def nearest(self, wanted: Facilities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `targets`, `distances` and `counts` of FoundNearest; raise NotInIntegers."""
@@ -489,6 +530,27 @@ class WholeNumbers:
         self.graph, self.on = graph, SearchedGraph(graph, short=short)
         self.hierarchy = InHierarchy(self.on)
 
+    def reweighted(self, given: np.ndarray, scale: tuple[float, float], *, whole_only: bool) -> WholeNumbers:
+        """Return the engine with new weights of edges; raise InputError if one is invalid. See reweighting.in_units.
+
+        If the hierarchy is on the card, the card reads the weights, and the new engine takes the hierarchy over.
+        """
+        structure = self.graph.structure
+        if not self.hierarchy.is_laid_out:
+            weights, wrong = in_units(given, scale, whole_only=whole_only)
+            if wrong >= 0:
+                raise wrong_weight(structure, given, wrong, whole_only=whole_only)
+            return WholeNumbers(ReweightedGraph.of(structure, NewWeights.of(structure, weights)))
+        read = self.hierarchy.reweighter.read(given, scale, whole_only=whole_only)
+        if read.wrong >= 0:
+            raise wrong_weight(structure, given, read.wrong, whole_only=whole_only)
+        on_card, totals = read.weights, (read.closed, read.largest, read.total)
+        kept = NewWeights(structure, lambda: on_card.copy_to_host().view(np.int32), *totals)
+        engine = WholeNumbers(ReweightedGraph.of(structure, kept))
+        self.hierarchy.reweight(engine.on, read)
+        engine.hierarchy = self.hierarchy
+        return engine
+
     @cached_property
     def near_far(self) -> ByNearFar:
         """The Near-Far search, with the graph laid out on the card."""
@@ -523,9 +585,9 @@ class WholeNumbers:
         return self._unless_narrow(*self._choose_many(sources, search))
 
     def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
-        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
+        laid_out = search == HIERARCHY_NEAREST or (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
         known = choice.BREAK_EVEN[search]
-        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.laid_out else None
+        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.is_laid_out else None
         return choose_many(self.graph, sources, Card.visible(), search, least)
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:

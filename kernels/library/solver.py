@@ -34,6 +34,7 @@ from ..fast.float_graph import FloatGraph
 from ..gpu import driver
 from ..graph import Graph, check_flag, starts
 from ..lazy import LazyModule
+from ..network import Network
 from . import choice
 from .answers import (
     FLOAT_BYTES,
@@ -47,6 +48,7 @@ from .answers import (
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
+from .reweighting import NewWeights, reweighted_floats, weight_column
 from .searches import (
     NO_PATH_BY_DTYPE,
     Engine,
@@ -477,7 +479,10 @@ class Solver:
     def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
+        if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
+            read = replace(read, network=Network(read.edges))
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
+        self._given, self._prepared = read, self.graph
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _new_lock(self)
@@ -506,6 +511,8 @@ class Solver:
                 return  # the memory on the card belongs to the parent
             for name in ("in_whole_numbers", "in_float64", "_reversed"):
                 vars(self).pop(name, None)
+            if isinstance(new := vars(self.graph).get("new_weights"), NewWeights):
+                new.leave_card()
             if self._uses_gpu:
                 with self._context:
                     card.free_pending()
@@ -540,6 +547,63 @@ class Solver:
     def in_float64(self) -> Float64:
         """The object that searches in float64."""
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+
+    def reweight(self, weights: Any) -> None:
+        """Change the weights of edges, and close edges or open them again. The result equals a new `prepare`.
+
+        The graph keeps its arcs, so a contraction hierarchy keeps its order and is adapted on the card, in a small part
+        of the time that `prepare` takes. To insert an edge, prepare a new graph.
+
+        Parameters
+        ----------
+        weights : array_like, shape (e,)
+            For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
+            graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
+            opens it again.
+            For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
+            to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
+            may be any finite numbers.
+
+        Raises
+        ------
+        InputError
+            If `weights` has a wrong length or type, or a weight is out of range. The solver is then unchanged.
+
+        Examples
+        --------
+        >>> import cuda_shortest_paths
+        >>> from cuda_shortest_paths.graph import Graph
+        >>> roads = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 1, 9])
+        >>> with cuda_shortest_paths.prepare(roads) as solver:
+        ...     solver.reweight([4, float("inf"), 9])
+        ...     solver.path(0, 2)
+        [0, 2]
+        """
+        with self.working():
+            given = weight_column(weights, self._edge_count, self.graph.name)
+            changed: Any = {}
+            if not isinstance(self._prepared, Graph):
+                graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
+            else:
+                scale, whole_only = (1.0, self._prepared.unit), self._prepared.unit == 1
+                engine = self.in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                graph, changed = engine.graph, {"in_whole_numbers": engine}
+            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+                vars(self).pop(name, None)
+            self.graph = graph
+            vars(self).update(changed)
+
+    @cached_property
+    def _edge_count(self) -> int:
+        """The number of edges that the graph was made from."""
+        network = self._given.network if isinstance(self._given, Graph) else None
+        return int(network.edges.max(initial=-1)) + 1 if network else self._given.arcs
+
+    @cached_property
+    def _edges_of_floats(self) -> np.ndarray:
+        """The edge of each arc of a FloatGraph."""
+        numbered = replace(self._given, weights=np.arange(self._given.arcs))
+        return (numbered if self._prepared is self._given else numbered.undirected()).weights
 
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
@@ -786,7 +850,7 @@ class Solver:
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
-        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        n, k, targets, unit = self.graph.vertices, wanted.k, wanted.targets, getattr(self.graph, "unit", 1.0)
         sources = np.arange(n) if wanted.sources is None else wanted.sources
         once, inverse = np.unique(sources, return_inverse=True)
         nearest = KeptNearest(len(once), k)
@@ -798,14 +862,14 @@ class Solver:
         for first in range(0, max(1, len(starts)), rows):
             piece = starts[first : first + rows]
             table = np.empty((len(piece), len(ends)))
-            how = solver._fill(Wanted(piece, ends, False, dtype, wanted.limit, len(piece)), table)[:2]
-            table[table > wanted.limit] = np.inf
+            how = solver._fill(Wanted(piece, ends, False, dtype, wanted.limit / unit, len(piece)), table)[:2]
+            table[table > wanted.limit / unit] = np.inf
             if forward:
                 nearest.take_rows(first, table)
             else:
                 for place, row in enumerate(table, first):
                     nearest.insert(place, row)
-        found, distances = nearest.found[:, inverse].T, nearest.distances[:, inverse].T
+        found, distances = nearest.found[:, inverse].T, nearest.distances[:, inverse].T * unit
         counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
         vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
         return FoundNearest(np.ascontiguousarray(vertices), np.ascontiguousarray(distances), counts, *how)
