@@ -61,13 +61,15 @@ Answer = TypeVar("Answer")
 Method = TypeVar("Method", bound=Callable)
 
 
-def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
+def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> Solver:
     """Prepare repeated searches on one graph: read it, lay it out on the card, compile the search from one source.
 
     Parameters
     ----------
     graph, directed
         See `shortest_paths`.
+    labels : bool, default True
+        If False, the solver takes and returns the numbers of vertices, from 0, also if the graph has labels.
 
     Returns
     -------
@@ -85,7 +87,7 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
     (np.float64(9.0), [0, 1, 2, 3])
     """
-    solver = Solver(graph, directed=directed)
+    solver = Solver(graph, directed=directed, labels=labels)
     if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
         solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
@@ -425,8 +427,8 @@ class Solver:
 
     Parameters
     ----------
-    graph, directed
-        See `shortest_paths`.
+    graph, directed, labels
+        See `prepare`.
 
     Raises
     ------
@@ -441,9 +443,11 @@ class Solver:
     ([0, 1, 2, 3], None)
     """
 
-    def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
+    def __init__(self, graph: GraphLike, *, directed: bool = True, labels: bool = True) -> None:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
+        if not check_flag(labels, "labels") and isinstance(read, Graph):
+            read = read.without_labels()
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
@@ -541,17 +545,27 @@ class Solver:
             is negative. With ``out="device"``, also if there is no GPU, if `limit` is given, or if a weight or a
             distance is not an integer from 0 to 2**31 - 2.
         """
-        source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
+        source, limit, out = self.graph.check_source(source), self._limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
             raise InputError('out="device" cannot be combined with a limit: take the results on the host')
         if out == "device":
             with self._left_on_card() as whole:
                 found = whole.near_far.search(source)
                 distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
+                distances = whole.near_far.in_users_unit(distances)
                 found.run.wait()
             return Paths(distances, predecessors, NEAR_FAR, ON_CARD)
         with self.working():
-            return self._answer(lambda engine: engine.paths(source, limit))
+            return self._in_users_unit(self._answer(lambda engine: engine.paths(source, limit)))
+
+    def _limit(self, limit: float) -> float:
+        """Check a limit and return it in the graph's units."""
+        return self.graph.scale.whole(_check_limit(limit))
+
+    def _in_users_unit(self, found: Paths) -> Paths:
+        """Convert the distances to the user's unit in place."""
+        self.graph.scale.apply(found.distances)
+        return found
 
     @contextmanager
     def _left_on_card(self) -> Iterator[WholeNumbers]:
@@ -597,7 +611,7 @@ class Solver:
         path = [target]
         while (before := int(found.predecessors[path[-1]])) != NO_PREDECESSOR:
             path.append(before)
-        return path[::-1]
+        return self.graph.named(np.array(path[::-1])).tolist()
 
     @_documented_by(all_pairs)
     def all_pairs(self) -> Paths:
@@ -606,7 +620,7 @@ class Solver:
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self.working():
-            return self._answer(lambda engine: engine.all_pairs())
+            return self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
@@ -629,7 +643,7 @@ class Solver:
             If the sources are not a one-dimensional array of vertices, `limit` is not a number of 0 or more, or the
             result does not fit in the host's memory. Also if `limit` is given and a weight is negative.
         """
-        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, _check_limit(limit)
+        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, self._limit(limit)
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
         for_pair = FLOAT_BYTES if limit == np.inf else LIMITED_BYTES
         memory.require(for_pair * len(sources) * n, what, "take fewer sources at once")
@@ -640,7 +654,7 @@ class Solver:
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
         with self.working():
-            return self._answer(lambda engine: engine.paths_from(sources, limit))
+            return self._in_users_unit(self._answer(lambda engine: engine.paths_from(sources, limit)))
 
     @_documented_by(distances)
     def distances(
@@ -657,7 +671,7 @@ class Solver:
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
                 found = found.reshape(wanted.shape)
-            return Distances(wanted.sources, wanted.targets, found, key, ON_CARD)
+            return Distances(*self._ends(wanted), found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
@@ -665,7 +679,11 @@ class Solver:
             "take fewer sources at once (distance_pieces), or eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
-        return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
+        return Distances(*self._ends(wanted), found, *self._fill(wanted, found))
+
+    def _ends(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sources and targets, by their labels if they have some."""
+        return self.graph.named(wanted.sources), self.graph.named(wanted.targets)
 
     @_documented_by(distance_pieces)
     def distance_pieces(
@@ -699,10 +717,10 @@ class Solver:
         given = check_sources(self.graph, sources)
         every = targets is None
         ends = np.arange(self.graph.vertices) if targets is None else check_sources(self.graph, targets, "target")
-        kind, most = _check_type(dtype), _check_limit(limit)
-        if kind == np.int32 and not isinstance(self.graph, Graph):
+        kind, most, scale = _check_type(dtype), self._limit(limit), self.graph.scale
+        if kind == np.int32 and (scale != (1, 1) or not isinstance(self.graph, Graph)):
             raise no_int32(self.graph.name)
-        return Wanted(given, ends, every, kind, most, len(np.unique(given)))
+        return Wanted(given, ends, every, kind, most, len(np.unique(given)), scale)
 
     @_documented_by(nearest)
     def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
@@ -713,7 +731,7 @@ class Solver:
 
     @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
-        given, limit = check_sources(self.graph, sources), _check_limit(limit)
+        given, limit = check_sources(self.graph, sources), self._limit(limit)
         reverse = check_flag(reverse, "reverse")
         with self.working():
             return (self._backward if reverse else self)._select(given, limit=limit)
@@ -728,6 +746,7 @@ class Solver:
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
+        self.graph.scale.apply(data)
         return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
 
     @property
@@ -768,8 +787,15 @@ class Solver:
 
         with self.working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
-        arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
-        return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
+        arrays: Any = {name: value[inverse] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+        scale = self.graph.scale
+        if scale != (1, 1):
+            for name in ("eccentricity", "total"):
+                arrays[name] = scale.apply(arrays[name].astype(np.float64))
+            if reciprocals:
+                arrays["reciprocals"] *= scale.divisor / scale.factor
+        arrays |= {name: self.graph.named(arrays[name]) for name in ("sources", "farthest")}
+        return replace(found, **arrays)
 
 
 def _check_out(out: str) -> str:
