@@ -102,7 +102,7 @@ class CompressedRows:
         """Return the labels of vertices, which are numbers; the numbers themselves if the graph has no labels."""
         return vertices
 
-    def check_source(self, source: int, name: str = "source") -> int:
+    def check_source(self, source: Any, name: str = "source") -> int:
         """Return a vertex as an int; raise InputError with `name` if it is not an integer or is not a vertex."""
         source = whole(source, name)
         if not 0 <= source < self.vertices:
@@ -197,7 +197,7 @@ class Graph(CompressedRows):
     directed: bool = True
     meta: dict = field(default_factory=dict)
     file: Path | None = None
-    network: Network | None = None
+    network: Network | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ARRAYS:

@@ -9,7 +9,7 @@ Parameters
 ----------
 graph : Graph, path, array or Solver
     See `shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
-vertices : array_like of int, shape (k,), optional
+vertices : array_like of int, or of labels, shape (k,), optional
     The vertices to compute values for; all by default.
 directed : bool, default True
     If False, every arc may be used in both directions. Ignored if a solver is given.
@@ -105,7 +105,7 @@ def harmonic_centrality(
     ----------
     graph, vertices, directed
         See the module.
-    sources : array_like of int, shape (s,), optional
+    sources : array_like of int, or of labels, shape (s,), optional
         The vertices whose distances to a vertex are summed; all by default. Duplicates count once.
 
     Returns

@@ -18,7 +18,7 @@ import reprlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -93,7 +93,7 @@ def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> 
     return solver
 
 
-def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, directed: bool = True) -> Paths:
+def shortest_paths(graph: GraphLike, source: Hashable, *, limit: float = np.inf, directed: bool = True) -> Paths:
     """Find shortest paths from one source to all vertices.
 
     Parameters
@@ -104,8 +104,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
         True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
         within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
         cheapest one counts.
-    source : int
-        A vertex; vertices are numbered from 0.
+    source : int, or label
+        A vertex. Vertices are numbered from 0, unless the graph has labels (see `Graph.from_edges`).
     limit : float, default inf
         The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
     directed : bool, default True
@@ -196,9 +196,9 @@ def distances(
     ----------
     graph, limit, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (k,)
+    sources : array_like of int, or of labels, shape (k,)
         Vertices in any order; duplicates are allowed.
-    targets : array_like of int, shape (t,), optional
+    targets : array_like of int, or of labels, shape (t,), optional
         Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
@@ -215,7 +215,8 @@ def distances(
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
         result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2. With ``out="device"``, also if there is no GPU.
+        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
+        also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -295,7 +296,7 @@ def nearest(
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,)
+    sources : array_like of int, or of labels, shape (s,)
         Vertices in any order; duplicates are allowed.
     k : int
         Number of vertices, 1 or more. The source is one of them. Ties are broken by the vertex's number.
@@ -305,7 +306,8 @@ def nearest(
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
+        A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as the source's
+        own, are explicit entries.
         A row has fewer than `k` entries if the source reaches fewer vertices.
 
     Raises
@@ -334,7 +336,7 @@ def reachable(
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,)
+    sources : array_like of int, or of labels, shape (s,)
         Vertices in any order; duplicates are allowed.
     limit : float
         The largest distance, 0 or more.
@@ -344,7 +346,8 @@ def reachable(
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
+        A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as the source's
+        own, are explicit entries.
 
     Raises
     ------
@@ -372,7 +375,7 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (k,), optional
+    sources : array_like of int, or of labels, shape (k,), optional
         All vertices by default.
 
     Returns
@@ -521,7 +524,7 @@ class Solver:
                 pass
         return ask(self.in_float64)
 
-    def shortest_paths(self, source: int, out: str = "host", *, limit: float = np.inf) -> Paths:
+    def shortest_paths(self, source: Hashable, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
 
         Parameters
@@ -532,6 +535,7 @@ class Solver:
             If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy and PyTorch use
             them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and the
             predecessor -1. No later search changes these arrays.
+            If the unit of the graph's weights is not 1, distances are of float64, and ``inf`` if there is no path.
 
         Returns
         -------
@@ -586,17 +590,17 @@ class Solver:
             "the host"
         )
 
-    def path(self, source: int, target: int) -> list[int] | None:
+    def path(self, source: Hashable, target: Hashable) -> list | None:
         """Find a shortest path between two vertices.
 
         Parameters
         ----------
-        source, target : int
-            Vertices; they are numbered from 0.
+        source, target : int, or label
+            Vertices.
 
         Returns
         -------
-        list of int or None
+        list of int, or of labels, or None
             The vertices of the path, from source to target; None if there is no path.
 
         Raises
@@ -627,7 +631,7 @@ class Solver:
 
         Parameters
         ----------
-        sources : array_like of int, shape (k,)
+        sources : array_like of int, or of labels, shape (k,)
             Vertices in any order; duplicates are allowed.
         limit
             See `shortest_paths`.
@@ -766,7 +770,7 @@ class Solver:
 
         Parameters
         ----------
-        sources : array_like of int, shape (k,), optional
+        sources : array_like of int, or of labels, shape (k,), optional
             All vertices by default.
         reciprocals : bool, default False
             Whether to sum the reciprocal distances too. In a hierarchy the sums' last digits vary from call to call.
