@@ -242,5 +242,5 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
     In an undirected graph no distance is more than twice the result.
     """
     hub = int(np.diff(graph.indptr).argmax())
-    found = csgraph.dijkstra(graph.to_scipy(), indices=hub, unweighted=unweighted)
+    found = csgraph.dijkstra(graph.to_integers(), indices=hub, unweighted=unweighted)
     return int(found[np.isfinite(found)].max())

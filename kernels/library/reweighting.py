@@ -15,6 +15,7 @@ from ..fast.float_graph import FloatGraph
 from ..graph import INF, MAX_WEIGHT, Graph, starts
 from ..lazy import LazyModule
 from ..network import Network, column
+from ..units import Scale
 from .inputs import graph_of
 
 if TYPE_CHECKING:
@@ -89,13 +90,12 @@ def weight_column(values: Any, edges: int, graph: str) -> np.ndarray:
     return np.ascontiguousarray(given, given.dtype if given.dtype in kinds else kinds[1])
 
 
-def in_units(given: np.ndarray, scale: tuple[float, float], *, whole_only: bool) -> tuple[np.ndarray, int]:
+def in_units(given: np.ndarray, scale: Scale, *, whole_only: bool) -> tuple[np.ndarray, int]:
     """Return the weights of edges in units, int32, INF for inf; and an edge whose weight is invalid, or -1.
 
-    scale: weights times its first number, divided by its second, are in units. whole_only: whether fractions of a unit
-    are invalid.
+    whole_only: whether fractions of a unit are invalid.
     """
-    exact = given.astype(np.float64) * scale[0] / scale[1]
+    exact = given.astype(np.float64) * scale.divisor / scale.factor
     rounded, closed = np.rint(exact), given == np.inf
     wrong = ~closed & ~((given >= 0) & (rounded < INF))
     if whole_only:

@@ -19,24 +19,25 @@ import numpy as np
 from ...gpu.compiler import cuda
 from ...gpu.intrinsics import f64, thread_x, u32, u64
 from ...graph import INF
+from ...units import Scale
 from .customize import NO_PATH, OnCard
 
 ROUNDING = f64(2**52)  # added to a number from 0 to 2^51, it leaves no bits for a fraction: the number is rounded
 TOTAL_THREADS = 256  # per block of weigh_arcs, whose threads each add to totals once
 
 
-class Scale(NamedTuple):
+class Unit(NamedTuple):
     """On the card: weights times divisor / factor are in units. whole_only: whether fractions of a unit are wrong."""
 
-    divisor_and_factor: np.ndarray  # float64, (2,)
+    scale: np.ndarray  # float64, (2,): divisor and factor
     whole_only: np.ndarray  # int32, (1,)
 
 
 @cuda.jit
-def read_weights(given, scale, weights, wrong):
+def read_weights(given, unit, weights, wrong):
     """Set weights[edge] to the weight of each edge in units; lower wrong[0] to an edge whose weight is invalid."""
     edge, step = u64(thread_x()), u64(cuda.gridsize(1))
-    divisor, factor, whole_only = scale.divisor_and_factor[0], scale.divisor_and_factor[1], scale.whole_only[0] != 0
+    divisor, factor, whole_only = unit.scale[0], unit.scale[1], unit.whole_only[0] != 0
     while edge < u64(len(given)):
         weight = f64(given[edge])
         exact = f64(weight * divisor) / factor
@@ -98,23 +99,23 @@ class Reweighter:
         """The edges of arcs on the card."""
         return self.run.upload(self._edges)[0]
 
-    def read(self, given: np.ndarray, scale: tuple[float, float], *, whole_only: bool) -> ReadWeights:
+    def read(self, given: np.ndarray, scale: Scale, *, whole_only: bool) -> ReadWeights:
         """Read the weights of edges: int32, int64, float32 or float64, one for each. The hierarchy stays as it is.
 
-        scale: see `Scale`.
+        whole_only: see `Unit`.
         """
         run, arcs = self.run, len(self._edges)
         run.require(given.nbytes + 4 * len(given) + 4 * arcs)
         if not arcs:
             weights, of_arcs = run.allocate((1, np.uint32), (1, np.uint32))
             return ReadWeights(weights, of_arcs, -1, 0, 0, 0)
-        on_card, *scales = run.upload(given, np.array(scale, np.float64), np.array([whole_only], np.int32))
+        on_card, *units = run.upload(given, np.array(scale, np.float64), np.array([whole_only], np.int32))
         wrong, totals = run.upload(np.full(1, 2**63, np.uint64), np.zeros(3, np.uint64))
         weights, of_arcs = run.allocate((len(given), np.uint32), (arcs, np.uint32))
         blocks = run.multiprocessors
         threads = min(run.block, TOTAL_THREADS)
         run.launch(
-            (read_weights, 2 * blocks, run.block, (on_card, Scale(*scales), weights, wrong)),
+            (read_weights, 2 * blocks, run.block, (on_card, Unit(*units), weights, wrong)),
             (weigh_arcs, blocks, threads, (self.edges, weights, of_arcs, totals)),
         )
         edge, sums = np.empty(1, np.uint64), np.empty(3, np.uint64)

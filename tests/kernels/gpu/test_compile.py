@@ -27,6 +27,7 @@ from kernels.fast import (
     near_far_kernels,
     near_far_layout,
     probe,
+    results,
 )
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, many_sources, nearest, reweighting, targets, within
@@ -162,9 +163,9 @@ def in_hierarchy():
     within.Selection(search, 1).take(np.zeros(1))
     reweighter = reweighting.Reweighter(search.on_card, on.edges)
     for kind in (np.int32, np.int64, np.float32, np.float64):
-        reweighter.apply(reweighter.read(np.zeros(on.arcs, kind), (1.0, 1.0), whole_only=True))
+        reweighter.apply(reweighter.read(np.zeros(on.arcs, kind), on.scale, whole_only=True))
     to_nearest, facilities = nearest.NearestSearch(search.on_card), np.array([7])
-    to_nearest.take(None, facilities, 1, 1.0, to_nearest.search(facilities, 1, INF - 1, reverse=False))
+    to_nearest.take(None, facilities, 1, on.scale, to_nearest.search(facilities, 1, INF - 1, reverse=False))
 
 
 def reduced():
@@ -176,12 +177,20 @@ def reduced():
                 pass
 
 
+def scaled():
+    """Convert distances to the user's unit, for each type of distances."""
+    run, numbers = Recorder(), np.ones(2)
+    for found, out in ((np.int32, np.float32), (np.int32, np.float64), (np.float64, np.float64)):
+        run.launch((results.scale, 1, run.block, (np.zeros(2, found), numbers, np.zeros(2, out))))
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
     "reduced": (reduced, None),
+    "scaled": (scaled, 3),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 
