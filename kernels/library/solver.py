@@ -555,10 +555,11 @@ class Solver:
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
 
     def reweight(self, weights: Any) -> None:
-        """Change the weights of edges, and close edges or open them again. The result equals a new `prepare`.
+        """Change the weights of edges, and close edges or open them again.
 
-        The graph keeps its arcs, so a contraction hierarchy keeps its order and is adapted on the card, in a small part
-        of the time that `prepare` takes. To insert an edge, prepare a new graph.
+        Later results are those of a new graph with these weights and the same unit. The graph keeps its arcs, so a
+        contraction hierarchy keeps its order, and the card only adapts its weights. To insert an edge, prepare a new
+        graph.
 
         Parameters
         ----------
