@@ -596,6 +596,62 @@ def test_distances_to_some_targets_in_a_hierarchy(name, dtype, few, monkeypatch)
             monkeypatch.setattr("kernels.library.searches.COPIED_AT_ONCE", 2**18)  # the next results come in pieces
 
 
+def assert_nearest(solver, on: Graph, targets, k: int, *, reverse: bool) -> None:
+    """Compare the nearest of different targets with SciPy's distances."""
+    found = solver.nearest(None, k, targets=targets, reverse=reverse)
+    assert found.variant == "hierarchy/nearest"
+    array = on.to_scipy() if reverse else on.to_scipy().T.tocsr()
+    distances = csgraph.dijkstra(array, indices=targets).T
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    expected = np.take_along_axis(distances, order, axis=1)
+    np.testing.assert_array_equal(found.distances, expected)
+    np.testing.assert_array_equal(found.targets, np.where(np.isinf(expected), -1, targets[order]))
+    np.testing.assert_array_equal(found.counts, [(found.targets[:, 0] == target).sum() for target in targets])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HIERARCHIES)
+def test_nearest_targets_in_a_hierarchy(name, few):
+    make, n = HIERARCHIES[name]
+    on, random = make(n), np.random.default_rng(5)
+    with kernels.prepare(on) as solver:
+        for count, k in ((1, 1), (40, 5), (500, 5), (70, 33), (500, 500 if n < 10_000 else 40)):
+            targets = random.choice(on.vertices, count, replace=False)
+            for reverse in (False, True):
+                assert_nearest(solver, on, targets, k, reverse=reverse)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HIERARCHIES)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_new_weights_in_a_hierarchy(name, dtype, few):
+    make, n = HIERARCHIES[name]
+    on, random = make(n), np.random.default_rng(6)
+    with kernels.prepare(on) as solver:
+        solver.distances([0], [1])
+        solver.eccentricities([0])
+        for _ in range(3):
+            weights = random.integers(0, 50, on.arcs).astype(dtype)
+            if weights.dtype.kind == "f":
+                weights[random.random(on.arcs) < 0.05] = np.inf
+            solver.reweight(weights)
+            kept = np.isfinite(weights)
+            new = Graph.from_arcs(on.vertices, on.tails[kept], on.indices[kept], weights[kept].astype(int))
+            sources, targets = random.integers(0, on.vertices, (2, 60))
+            expected = csgraph.dijkstra(new.to_scipy(), indices=sources)
+            found = solver.distances(sources, targets)
+            assert found.variant == "hierarchy/targets"
+            np.testing.assert_array_equal(found.distances, expected[:, targets])
+            np.testing.assert_array_equal(solver.distances(sources).distances, expected)
+            reached = solver.eccentricities(sources)
+            np.testing.assert_array_equal(reached.total, expected.sum(axis=1, where=np.isfinite(expected)))
+            np.testing.assert_array_equal(solver.shortest_paths(sources[0]).distances, expected[0])
+            assert_nearest(solver, new, np.unique(targets), 5, reverse=False)
+        with pytest.raises(InputError, match="edge 3: weight -1"):
+            solver.reweight(np.where(np.arange(on.arcs) == 3, -1, weights).astype(dtype))
+        np.testing.assert_array_equal(solver.distances(sources).distances, expected)
+
+
 @pytest.mark.gpu
 def test_a_large_table_comes_through_buffers(few):
     on, random = graphs.grid(3000), np.random.default_rng(4)
