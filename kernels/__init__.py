@@ -4,7 +4,7 @@
     all_pairs(graph)                distances and predecessors from all vertices
     distances(graph, sources)       distances from several sources, to several targets or all vertices
     distance_pieces(graph, ...)     the same, a few sources at a time
-    nearest(graph, sources, k)      the nearest vertices of several sources
+    nearest(graph, sources, k)      the nearest vertices, or nearest facilities, of several sources or all vertices
     reachable(graph, sources, d)    the vertices within a distance of several sources
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
-    from .library.answers import Distances, Eccentricities, Paths
+    from .library.answers import Distances, Eccentricities, Nearest, Paths
     from .library.solver import (
         Solver,
         all_pairs,
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Distances",
     "Eccentricities",
+    "Nearest",
     "Paths",
     "Solver",
     "all_pairs",

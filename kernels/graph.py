@@ -218,6 +218,11 @@ class Graph(CompressedRows):
         return self.meta.get("name", "graph")
 
     @property
+    def structure(self) -> Graph:
+        """The graph with its closed arcs too, which has the order of a hierarchy; see `Solver.reweight`."""
+        return self
+
+    @property
     def unit(self) -> float:
         """The graph's integers times `unit` are weights and distances as the user gave them."""
         return self.network.unit if self.network else 1.0

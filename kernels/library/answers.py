@@ -70,6 +70,34 @@ class Distances:
 
 
 @dataclass(frozen=True, eq=False)
+class Nearest:
+    """The facilities that are nearest to each source.
+
+    Attributes
+    ----------
+    sources : ndarray, shape (s,)
+        The sources, as given; by default all vertices.
+    targets : ndarray, shape (s, k)
+        The facilities, as vertices, the nearest first: int32, or labels if the graph has labels. If fewer than `k` can
+        be reached, -1, or None if the labels are not integers.
+    distances : ndarray of float64, shape (s, k)
+        The distances to these facilities; ``inf`` if there is none.
+    counts : ndarray of int64, shape (t,)
+        For each of the targets, as given: the number of sources whose nearest facility it is. Of a target that is given
+        several times, the first one counts.
+    variant, reason
+        As in `Paths`.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    distances: np.ndarray
+    counts: np.ndarray
+    variant: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
 class Eccentricities:
     """For each source: the farthest vertex, the number of reached vertices, and the sum of the distances to them.
 

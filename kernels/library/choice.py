@@ -35,9 +35,9 @@ NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 LEAST_WORK_FOR_CARD = 2**15
 SPARSE = 128  # a graph is sparse if it has less than 1 / SPARSE of all possible arcs
 # Searches in a contraction hierarchy, which are not in the registry of variants. ROWS returns rows of distances,
-# REDUCED reduces rows on the card, TARGETS returns the distances to some targets.
+# REDUCED reduces rows on the card, TARGETS returns the distances to some targets, NEAREST the nearest of some targets.
 HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
-HIERARCHY_TARGETS = "hierarchy/targets"
+HIERARCHY_TARGETS, HIERARCHY_NEAREST = "hierarchy/targets", "hierarchy/nearest"
 
 
 class BreakEven(NamedTuple):
@@ -53,11 +53,13 @@ class BreakEven(NamedTuple):
 # 8.9 ms + 0.19 ms a row on nyc, and 103 ms + 2.5 ms a row on e, mostly for the copy; if rows are reduced on the card,
 # 9.9 ms + 0.8 us and 33 ms + 6 us. Preparing takes 0.59 and 5.3 s, laying out 0.17 and 2.3 s. For TARGETS,
 # benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc and e: 1121 and 1026 sources if the hierarchy
-# is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out.
+# is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out. NEAREST is estimated from ROWS: without a
+# hierarchy, the host receives a row for each target.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(400, 120, 5),
     HIERARCHY_REDUCED: BreakEven(350, 100, 3),
     HIERARCHY_TARGETS: BreakEven(1100, 250, 3),
+    HIERARCHY_NEAREST: BreakEven(400, 120, 5),
 }
 SHALLOW = 16  # if a vertex is within sqrt(vertices / SHALLOW) arcs of all others, the graph is no road network
 SHARE = 10  # if at least one in SHARE vertices is a source, search all pairs (estimated from rates, not measured)
@@ -209,7 +211,8 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     n, known = graph.vertices, BREAK_EVEN[search]
     if sources < (earliest := least or known.prepared):
         return f"since a contraction hierarchy pays from {earliest:,} sources at the earliest"
-    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    file = graph.structure.file
+    prepared = file is not None and elimination.beside(file).exists()
     if sources < (needed := least or (known.prepared if prepared else known.first)):
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
@@ -222,7 +225,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
-        height = elimination.hierarchy_of(graph).height
+        height = elimination.hierarchy_of(graph.structure).height
     except InputError as error:
         if prepared:
             raise

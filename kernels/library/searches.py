@@ -24,6 +24,7 @@ from ..units import Scale, longest_by_hub
 from . import choice
 from .answers import NO_PREDECESSOR, Eccentricities, Paths
 from .choice import (
+    HIERARCHY_NEAREST,
     HIERARCHY_REDUCED,
     HIERARCHY_ROWS,
     HIERARCHY_TARGETS,
@@ -35,23 +36,25 @@ from .choice import (
     choose_sssp,
     log,
 )
+from .reweighting import NewWeights, ReweightedGraph, in_units, wrong_weight
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
+    from ..fast.hierarchy import customize, reweighting, within
+    from ..fast.hierarchy import nearest as to_nearest
     from ..fast.hierarchy import targets as to_targets
-    from ..fast.hierarchy import within
     from ..fast.near_far import NearFarSearch
     from ..gpu import copies, internals
     from ..run import Result, Run
 else:
     sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
     hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
-    to_targets, within = (
-        LazyModule("..fast.hierarchy.targets", __package__),
-        LazyModule("..fast.hierarchy.within", __package__),
+    customize, to_nearest, reweighting, to_targets, within = (
+        LazyModule(f"..fast.hierarchy.{name}", __package__)
+        for name in ("customize", "nearest", "reweighting", "targets", "within")
     )
     copies, internals = LazyModule("..gpu.copies", __package__), LazyModule("..gpu.internals", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
@@ -153,6 +156,13 @@ class SearchedGraph:
         """The buffers for copies to the host."""
         return copies.Downloads()
 
+    def copy_to_host(self, on_card: Any, host: np.ndarray) -> None:
+        """Copy a one-dimensional array from the card."""
+        if host.nbytes < copies.LEAST_DOWNLOAD:
+            on_card.copy_to_host(host)
+        else:
+            self.downloads.copy(on_card, host)
+
     def constants(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays `none` and `seen` of the kernel take_targets."""
         return np.array([NO_PATH_BY_DTYPE[dtype]], dtype), np.array([0, 0, INF - 1 - self.largest], np.int32)
@@ -160,13 +170,23 @@ class SearchedGraph:
     @cached_property
     def largest(self) -> int:
         """The largest weight."""
-        return int(self.graph.weights.max(initial=0))
+        return self.new_weights.largest if self.new_weights else int(self.graph.weights.max(initial=0))
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return self.new_weights.total if self.new_weights else int(self.graph.weights.sum(dtype=np.int64))
+
+    @property
+    def new_weights(self) -> NewWeights | None:
+        """The weights, if they were changed."""
+        return vars(self.graph).get("new_weights")
 
     @cached_property
     def fits(self) -> bool:
         """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
         most = (self.graph.vertices - 1) * self.largest
-        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
+        return self.short or most < INF or self.total < INF
 
     @cached_property
     def is_near(self) -> bool:
@@ -189,6 +209,37 @@ class SearchedGraph:
             if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
                 return True
         return False
+
+
+class Facilities(NamedTuple):
+    """The checked arguments of `nearest`. `reverse` asks for distances from targets, not to them."""
+
+    sources: np.ndarray | None  # None: all vertices, in order
+    targets: np.ndarray  # without duplicates
+    k: int  # at most the number of targets
+    limit: float  # in the graph's units
+    reverse: bool
+    vertices: int  # of the graph
+
+    @property
+    def size(self) -> int:
+        """The number of sources."""
+        return self.vertices if self.sources is None else len(self.sources)
+
+    @property
+    def different(self) -> int:
+        """The number of distinct sources."""
+        return self.vertices if self.sources is None else len(np.unique(self.sources))
+
+
+class FoundNearest(NamedTuple):
+    """The columns of `Nearest`."""
+
+    targets: np.ndarray  # int32, (s, k): vertices, or -1
+    distances: np.ndarray
+    counts: np.ndarray  # of the distinct targets
+    variant: str
+    reason: str
 
 
 class Search:
@@ -348,10 +399,39 @@ class InHierarchy(Search):
         super().__init__(on)
         self.laid_out: dict[bool, hierarchy.ManySourceSearch] = {}  # key: whether the card reduces distances
 
+    @cached_property
+    def customized(self) -> customize.OnCard:
+        """The hierarchy of the graph's structure on the card, with INF for the weights of closed arcs."""
+        new = self.on.new_weights
+        return customize.OnCard(self.graph.structure, new_run(), weights=new.of_arcs if new else None)
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the hierarchy is laid out on the card."""
+        return "customized" in vars(self)
+
+    @cached_property
+    def reweighter(self) -> reweighting.Reweighter:
+        """Changes of the weights on the card."""
+        return reweighting.Reweighter(self.customized, self.graph.structure.edges)
+
+    def reweight(self, on: SearchedGraph, read: reweighting.ReadWeights) -> None:
+        """Search another graph of the same structure, with weights that `reweighter` has read, without waiting.
+
+        Whatever else depends on weights must be changed or dropped here.
+        """
+        if "downloads" in vars(self.on):
+            on.downloads = self.on.downloads
+        self.on, self.graph = on, on.graph
+        self.reweighter.apply(read)
+        for searches in self.laid_out.values():
+            searches.many.fill_records()
+
     def _searches(self, *, reduces: bool) -> hierarchy.ManySourceSearch:
         """Return the searches in a hierarchy, laid out once."""
         if reduces not in self.laid_out:
-            self.laid_out[reduces] = hierarchy.ManySourceSearch(self.graph, reduces=reduces, run=new_run())
+            make = hierarchy.ManySourceSearch
+            self.laid_out[reduces] = make(self.graph.structure, reduces=reduces, on_card=self.customized)
         return self.laid_out[reduces]
 
     @contextmanager
@@ -363,6 +443,8 @@ class InHierarchy(Search):
         searches = self._searches(reduces=reduces)
         if "targets" in vars(self):
             self.targets.release(0)
+        if "facilities" in vars(self):
+            self.facilities.room.release("lists", 0)
         try:
             yield searches
         finally:
@@ -418,6 +500,30 @@ class InHierarchy(Search):
         if not self.on.fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
             self._refuse_too_long_from(np.concatenate(doubtful))
 
+    @cached_property
+    def facilities(self) -> to_nearest.NearestSearch:
+        """Searches for the nearest of some targets."""
+        return to_nearest.NearestSearch(self.customized)
+
+    def nearest(self, wanted: Facilities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `targets`, `distances` and `counts` of FoundNearest; raise NotInIntegers."""
+        search, most = self.facilities, int(min(wanted.limit, INF - 1))
+        shape = wanted.size, wanted.k
+        found, distances = np.empty(shape, np.int32), np.empty(shape)
+        counts = np.empty(len(wanted.targets), np.int32)
+        try:
+            lists = search.search(wanted.targets, wanted.k, most, reverse=wanted.reverse)
+            taken = search.take(wanted.sources, wanted.targets, wanted.k, self.graph.scale, lists)
+            self.on.copy_to_host(taken[0], distances.reshape(-1))
+            self.on.copy_to_host(taken[1], found.reshape(-1))
+            self.on.copy_to_host(taken[2], counts)
+        finally:
+            search.room.release("lists")
+        if most == INF - 1 and not self.on.fits and len(doubtful := np.flatnonzero(found[:, -1] < 0)):
+            doubtful = doubtful if wanted.sources is None else wanted.sources[doubtful]
+            self._refuse_too_long_from(wanted.targets if wanted.reverse else doubtful)
+        return found, distances, counts
+
     def reduced(self, sources: np.ndarray, *, reciprocals: bool = False) -> hierarchy.Reduced:
         """Compute the columns of `Eccentricities` on the card."""
         with self._hierarchy(reduces=True) as searches:
@@ -445,10 +551,7 @@ def _fill_from_card(search: ByNearFar | InHierarchy, wanted: Wanted, found: np.n
     for start in range(0, len(found) if found.size else 0, most):
         into = found[start : start + most].reshape(-1)
         on_card = search.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
-        if into.nbytes < copies.LEAST_DOWNLOAD:
-            on_card.copy_to_host(into)
-        else:
-            search.on.downloads.copy(on_card, into)
+        search.on.copy_to_host(on_card, into)
 
 
 class WholeNumbers:
@@ -457,6 +560,27 @@ class WholeNumbers:
     def __init__(self, graph: Graph, *, short: bool = False) -> None:
         self.graph, self.on = graph, SearchedGraph(graph, short=short)
         self.hierarchy = InHierarchy(self.on)
+
+    def reweighted(self, given: np.ndarray, scale: Scale, *, whole_only: bool) -> WholeNumbers:
+        """Return the engine with new weights of edges; raise InputError if one is invalid. See reweighting.in_units.
+
+        If the hierarchy is on the card, the card reads the weights, and the new engine takes the hierarchy over.
+        """
+        structure = self.graph.structure
+        if not self.hierarchy.is_laid_out:
+            weights, wrong = in_units(given, scale, whole_only=whole_only)
+            if wrong >= 0:
+                raise wrong_weight(structure, given, wrong, whole_only=whole_only)
+            return WholeNumbers(ReweightedGraph.of(structure, NewWeights.of(structure, weights)))
+        read = self.hierarchy.reweighter.read(given, scale, whole_only=whole_only)
+        if read.wrong >= 0:
+            raise wrong_weight(structure, given, read.wrong, whole_only=whole_only)
+        on_card, totals = read.weights, (read.closed, read.largest, read.total)
+        kept = NewWeights(structure, lambda: on_card.copy_to_host().view(np.int32), *totals)
+        engine = WholeNumbers(ReweightedGraph.of(structure, kept))
+        self.hierarchy.reweight(engine.on, read)
+        engine.hierarchy = self.hierarchy
+        return engine
 
     @cached_property
     def near_far(self) -> ByNearFar:
@@ -492,9 +616,9 @@ class WholeNumbers:
         return self._unless_narrow(*self._choose_many(sources, search))
 
     def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
-        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
+        laid_out = search == HIERARCHY_NEAREST or (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
         known = choice.BREAK_EVEN[search]
-        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.laid_out else None
+        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.is_laid_out else None
         return choose_many(self.graph, sources, Card.visible(), search, least)
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
@@ -560,6 +684,14 @@ class WholeNumbers:
         _refuse_limit(limit)
         key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
         return _cut(_reached(self.by(key).rows(sources), INF), nearest)
+
+    def nearest(self, wanted: Facilities) -> FoundNearest | None:
+        """Find the nearest targets of each source in a hierarchy; return None if none suits."""
+        key, reason = self._choose_many(min(wanted.different, len(wanted.targets)), HIERARCHY_NEAREST)
+        if key != HIERARCHY_NEAREST or not self.hierarchy.facilities.fits(wanted.k):
+            return None
+        self._log(key, reason)
+        return FoundNearest(*self.hierarchy.nearest(wanted), key, reason)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""

@@ -32,8 +32,9 @@ from .. import memory
 from ..errors import InputError, whole
 from ..fast.float_graph import FloatGraph
 from ..gpu import driver
-from ..graph import Graph, check_flag, starts
+from ..graph import CompressedRows, Graph, check_flag, starts
 from ..lazy import LazyModule
+from ..network import Network
 from . import choice
 from .answers import (
     FLOAT_BYTES,
@@ -42,11 +43,23 @@ from .answers import (
     NO_PREDECESSOR,
     Distances,
     Eccentricities,
+    Nearest,
     Paths,
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
-from .searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
+from .reweighting import NewWeights, reweighted_floats, weight_column
+from .searches import (
+    NO_PATH_BY_DTYPE,
+    Engine,
+    Facilities,
+    Float64,
+    FoundNearest,
+    NotInIntegers,
+    Wanted,
+    WholeNumbers,
+    no_int32,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -288,34 +301,52 @@ def distance_pieces(
 
 
 def nearest(
-    graph: GraphLike, sources: ArrayLike, k: int, *, reverse: bool = False, directed: bool = True
-) -> sparse.csr_array:
-    """Find the `k` vertices that are nearest to each source, and their distances.
+    graph: GraphLike,
+    sources: ArrayLike | None,
+    k: int,
+    *,
+    targets: ArrayLike | None = None,
+    limit: float = np.inf,
+    reverse: bool = False,
+    directed: bool = True,
+) -> sparse.csr_array | Nearest:
+    """Find the `k` vertices that are nearest to each source, or the `k` nearest of some facilities.
 
     Parameters
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, or of labels, shape (s,)
-        Vertices in any order; duplicates are allowed.
+    sources : array_like of int, or of labels, shape (s,), or None
+        Vertices in any order; duplicates are allowed. With `targets`, None stands for all vertices.
     k : int
-        Number of vertices, 1 or more. The source is one of them. Ties are broken by the vertex's number.
+        Number of vertices, 1 or more. Without `targets`, the source is one of them.
+    targets : array_like of int, or of labels, shape (t,), optional
+        The facilities to choose from. All vertices by default. Duplicates count once.
+    limit : float, default inf
+        The largest distance, 0 or more.
     reverse : bool, default False
         If True, find distances to each source, not from each source.
 
     Returns
     -------
+    Nearest
+        If `targets` is given. Ties are broken by the position in `targets`.
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as the source's
-        own, are explicit entries.
-        A row has fewer than `k` entries if the source reaches fewer vertices.
+        Otherwise. A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as
+        the source's own, are explicit entries. A row has fewer than `k` entries if the source reaches fewer vertices.
+        Ties are broken by the vertex's number.
 
     Raises
     ------
     InputError
-        As in `distances`. Also if `k` is not an integer of 1 or more.
+        As in `distances`. Also if `k` is not an integer of 1 or more, or if `sources` is None without `targets`.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
+
+    Notes
+    -----
+    With `targets`, a search in a contraction hierarchy ascends from each target and then sweeps once over all vertices,
+    so it takes about as long for one source as for all.
 
     Examples
     --------
@@ -323,8 +354,11 @@ def nearest(
     >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
     >>> found.indices.tolist(), found.data.tolist()
     ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
+    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", None, k=1, targets=[5, 2])
+    >>> found.targets.ravel().tolist(), found.distances.ravel().tolist(), found.counts.tolist()
+    ([2, 2, 2, 5, 5, 5], [7.0, 3.0, 0.0, 6.0, 1.0, 0.0], [3, 3])
     """
-    return last.solver(graph, directed).nearest(sources, k, reverse=reverse)
+    return last.solver(graph, directed).nearest(sources, k, targets=targets, limit=limit, reverse=reverse)
 
 
 def reachable(
@@ -451,7 +485,10 @@ class Solver:
         read = self._read(graph)
         if not check_flag(labels, "labels") and isinstance(read, Graph):
             read = read.without_labels()
+        if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
+            read = replace(read, network=Network(read.edges))
         self.graph, self.card = read if directed else read.undirected(), Card.visible()
+        self._given, self._prepared = read, self.graph
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _new_lock(self)
@@ -480,6 +517,8 @@ class Solver:
                 return  # the memory on the card belongs to the parent
             for name in ("in_whole_numbers", "in_float64", "_reversed"):
                 vars(self).pop(name, None)
+            if isinstance(new := vars(self.graph).get("new_weights"), NewWeights):
+                new.leave_card()
             if self._uses_gpu:
                 with self._context:
                     card.free_pending()
@@ -514,6 +553,68 @@ class Solver:
     def in_float64(self) -> Float64:
         """The object that searches in float64."""
         return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+
+    def reweight(self, weights: Any) -> None:
+        """Change the weights of edges, and close edges or open them again.
+
+        Later results are those of a new graph with these weights and the same unit. The graph keeps its arcs, so a
+        contraction hierarchy keeps its order, and the card only adapts its weights. To insert an edge, prepare a new
+        graph.
+
+        Parameters
+        ----------
+        weights : array_like, shape (e,)
+            For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
+            graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
+            opens it again.
+            For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
+            to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
+            may be any finite numbers.
+
+        Raises
+        ------
+        InputError
+            If `weights` has a wrong length or type, or a weight is out of range. The solver is then unchanged.
+
+        Examples
+        --------
+        >>> import cuda_shortest_paths
+        >>> from cuda_shortest_paths.graph import Graph
+        >>> roads = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 1, 9])
+        >>> with cuda_shortest_paths.prepare(roads) as solver:
+        ...     solver.reweight([4, float("inf"), 9])
+        ...     solver.path(0, 2)
+        [0, 2]
+        """
+        with self.working():
+            given = weight_column(weights, self._edge_count, self.graph.name)
+            changed: Any = {}
+            if not isinstance(self._prepared, Graph):
+                graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
+            else:
+                scale, whole_only = self._prepared.scale, self._prepared.unit == 1
+                engine = self.in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                graph, changed = engine.graph, {"in_whole_numbers": engine}
+            backward = vars(self).get("_reversed")
+            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+                vars(self).pop(name, None)
+            self.graph = graph
+            vars(self).update(changed)
+            if backward and changed:
+                backward.reweight(given)
+                self._reversed = backward
+
+    @cached_property
+    def _edge_count(self) -> int:
+        """The number of edges that the graph was made from."""
+        network = self._given.network if isinstance(self._given, Graph) else None
+        return int(network.edges.max(initial=-1)) + 1 if network else self._given.arcs
+
+    @cached_property
+    def _edges_of_floats(self) -> np.ndarray:
+        """The edge of each arc of a FloatGraph."""
+        numbered = replace(self._given, weights=np.arange(self._given.arcs))
+        return (numbered if self._prepared is self._given else numbered.undirected()).weights
 
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
@@ -727,11 +828,89 @@ class Solver:
         return Wanted(given, ends, every, kind, most, len(np.unique(given)), scale)
 
     @_documented_by(nearest)
-    def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
-        given, count = check_sources(self.graph, sources), _check_positive(k, "k")
-        reverse = check_flag(reverse, "reverse")
+    def nearest(
+        self,
+        sources: ArrayLike | None,
+        k: int,
+        *,
+        targets: ArrayLike | None = None,
+        limit: float = np.inf,
+        reverse: bool = False,
+    ) -> sparse.csr_array | Nearest:
+        given = None if sources is None else check_sources(self.graph, sources)
+        count, limit, reverse = _check_positive(k, "k"), self._limit(limit), check_flag(reverse, "reverse")
+        if targets is not None:
+            return self._nearest_of(given, check_sources(self.graph, targets, "target"), count, limit, reverse)
+        if given is None:
+            raise InputError("sources=None, all vertices, is for the nearest of some targets: give targets")
         with self.working():
-            return (self._backward if reverse else self)._select(given, nearest=count)
+            return (self._backward if reverse else self)._select(given, limit=limit, nearest=count)
+
+    def _nearest_of(
+        self, sources: np.ndarray | None, targets: np.ndarray, k: int, limit: float, reverse: bool
+    ) -> Nearest:
+        """Find the `k` nearest of some targets; see `nearest`."""
+        n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
+        first.sort()  # the positions of distinct targets
+        wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
+        what = f"{self.graph.name}: {k:,} targets for each of {wanted.size:,} sources take"
+        memory.require(12 * k * wanted.size, what, "take fewer sources at once")
+        counts = np.zeros(len(targets), np.int64)
+        with self.working():
+            found = (wanted.k and wanted.size and self._sweep(wanted)) or self._nearest_in_tables(wanted)
+        counts[first] = found.counts
+        less = (0, 0), (0, k - wanted.k)
+        nearest = np.pad(found.targets, less, constant_values=-1) if k > wanted.k else found.targets
+        distances = np.pad(found.distances, less, constant_values=np.inf) if k > wanted.k else found.distances
+        every = np.arange(n) if sources is None else sources
+        return Nearest(self._named(every), self._named(nearest), distances, counts, found.variant, found.reason)
+
+    def _sweep(self, wanted: Facilities) -> FoundNearest | None:
+        """Find the nearest targets in a hierarchy; return None if none suits."""
+        if not isinstance(self.graph, Graph):
+            return None
+        try:
+            return self.in_whole_numbers.nearest(wanted)
+        except NotInIntegers:
+            return None
+
+    def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
+        """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
+        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        sources = np.arange(n) if wanted.sources is None else wanted.sources
+        once, inverse = np.unique(sources, return_inverse=True)
+        nearest = KeptNearest(len(once), k)
+        forward = len(once) <= len(targets)
+        solver = self._backward if forward == wanted.reverse else self
+        starts, ends = (once, targets) if forward else (targets, once)
+        dtype, how = np.dtype(np.float64), ("", "")
+        rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
+        for first in range(0, max(1, len(starts)), rows):
+            piece = starts[first : first + rows]
+            table = np.empty((len(piece), len(ends)))
+            how = solver._fill(Wanted(piece, ends, False, dtype, wanted.limit, len(piece)), table)[:2]
+            table[table > wanted.limit] = np.inf
+            if forward:
+                nearest.take_rows(first, table)
+            else:
+                for place, row in enumerate(table, first):
+                    nearest.insert(place, row)
+        found, distances = nearest.found[:, inverse].T, np.ascontiguousarray(nearest.distances[:, inverse].T)
+        self.graph.scale.apply(distances)
+        counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
+        vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
+        return FoundNearest(np.ascontiguousarray(vertices), distances, counts, *how)
+
+    def _named(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the labels of vertices if the graph has labels; for -1, no vertex, -1 or None."""
+        labels = self.graph.labels if isinstance(self.graph, Graph) else None
+        if labels is None:
+            return vertices
+        named, none = labels[vertices], vertices < 0
+        if none.any():
+            named = named if named.dtype.kind in "iu" else named.astype(object)
+            named[none] = -1 if named.dtype.kind in "iu" else None
+        return named
 
     @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
@@ -743,8 +922,10 @@ class Solver:
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
         """Return the vertices within the limit, or the nearest, of each source."""
         once = np.unique(sources)
-        found = self._answer(lambda engine: engine.select(once, limit, nearest))
+        found = self._answer(lambda engine: engine.select(once, np.inf if nearest else limit, nearest))
         rows = [found[source] for source in sources.tolist()]
+        if nearest and limit < np.inf:
+            rows = [(vertices[within := distances <= limit], distances[within]) for vertices, distances in rows]
         indptr = starts([len(vertices) for vertices, _ in rows])
         indices, data = (
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
@@ -760,8 +941,17 @@ class Solver:
 
     @cached_property
     def _reversed(self) -> Solver | None:
-        graph = self.graph.reversed()
-        return None if graph is self.graph else Solver(graph)  # a solver that refers to itself would stay alive
+        graph, prepared, new = self.graph.reversed(), self._prepared, vars(self.graph).get("new_weights")
+        if graph is self.graph:
+            return None  # a solver that refers to itself would stay alive
+        if not isinstance(prepared, Graph):
+            return Solver(graph)
+        if not prepared.network:
+            prepared = replace(prepared, network=Network(prepared.edges))
+        solver = Solver(CompressedRows.reversed(prepared))  # with closed arcs, and with the edge of each arc
+        if new:
+            solver.reweight(new.as_given)
+        return solver
 
     def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
         """Find each source's farthest vertex, and the number of reached vertices and the sum of distances to them.
@@ -800,6 +990,35 @@ class Solver:
                 arrays["reciprocals"] *= scale.divisor / scale.factor
         arrays |= {name: self.graph.named(arrays[name]) for name in ("sources", "farthest")}
         return replace(found, **arrays)
+
+
+class KeptNearest:
+    """The k nearest of the targets that were seen so far, of each of s sources. Targets are numbered from 0.
+
+    distances: float64, (k, s), in ascending order. found: int64, (k, s), the targets; -1 if there is none.
+    """
+
+    def __init__(self, sources: int, k: int) -> None:
+        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1)
+
+    def take_rows(self, first: int, table: np.ndarray) -> None:
+        """Set the nearest of all targets of the sources from `first` on. table: a row for each of these sources."""
+        order = np.argsort(table, axis=1, kind="stable")[:, : len(self.found)]
+        distances = np.take_along_axis(table, order, axis=1).T
+        of_piece = slice(first, first + len(table))
+        self.distances[:, of_piece], self.found[:, of_piece] = distances, np.where(np.isinf(distances), -1, order.T)
+
+    def insert(self, target: int, distances: np.ndarray) -> None:
+        """Insert a target, whose number is larger than those seen so far. distances: from each source, (s,)."""
+        nearer = np.flatnonzero(distances < self.distances[-1])
+        row, kept, found = distances[nearer], self.distances[:, nearer], self.found[:, nearer]
+        place = (kept <= row).sum(axis=0)
+        for i in range(len(kept) - 1, 0, -1):
+            moved = place < i
+            kept[i, moved], found[i, moved] = kept[i - 1, moved], found[i - 1, moved]
+        at = place, np.arange(len(nearer))
+        kept[at], found[at] = row, target
+        self.distances[:, nearer], self.found[:, nearer] = kept, found
 
 
 def _check_out(out: str) -> str:

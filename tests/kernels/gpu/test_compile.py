@@ -30,7 +30,7 @@ from kernels.fast import (
     results,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
+from kernels.fast.hierarchy import all_pairs, many_sources, nearest, reweighting, targets, within
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
@@ -68,6 +68,11 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.nearest": {"take_nearest": {"add.u32": 1}},
+    "fast.hierarchy.reweighting": {
+        "read_weights": {"min.u64": 1},
+        "weigh_arcs": {"add.u64": 2, "max.u64": 1},
+    },
     "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
@@ -156,6 +161,11 @@ def in_hierarchy():
         run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
     search.allocate(1)
     within.Selection(search, 1).take(np.zeros(1))
+    reweighter = reweighting.Reweighter(search.on_card, on.edges)
+    for kind in (np.int32, np.int64, np.float32, np.float64):
+        reweighter.apply(reweighter.read(np.zeros(on.arcs, kind), on.scale, whole_only=True))
+    to_nearest, facilities = nearest.NearestSearch(search.on_card), np.array([7])
+    to_nearest.take(None, facilities, 1, on.scale, to_nearest.search(facilities, 1, INF - 1, reverse=False))
 
 
 def reduced():
