@@ -24,10 +24,11 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import memory
+from . import memory, network, units
 from .errors import InputError, StrPath, whole
 from .lazy import LazyModule
 from .network import Network
+from .units import Scale
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -93,6 +94,11 @@ class CompressedRows:
         return len(self.indices)
 
     @property
+    def scale(self) -> Scale:
+        """The scale from the weights to the user's weights."""
+        return Scale(1, 1)
+
+    @property
     def destinations(self) -> int:
         """The number of vertices that a user knows, and that are numbered first; the others stand for turns."""
         return self.vertices
@@ -109,7 +115,7 @@ class CompressedRows:
         """Return the labels of vertices, which are numbers; the user's numbers if the graph has no labels."""
         return vertices
 
-    def check_source(self, source: int, name: str = "source") -> int:
+    def check_source(self, source: Any, name: str = "source") -> int:
         """Return a vertex as an int; raise InputError with `name` if it is not an integer or is not a vertex."""
         source = whole(source, name)
         if not 0 <= source < self.destinations:
@@ -204,7 +210,7 @@ class Graph(CompressedRows):
     directed: bool = True
     meta: dict = field(default_factory=dict)
     file: Path | None = None
-    network: Network | None = None
+    network: Network | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -225,9 +231,22 @@ class Graph(CompressedRows):
         return self.meta.get("name", "graph")
 
     @property
+    def structure(self) -> Graph:
+        """The graph with its closed arcs too, which has the order of a hierarchy; see `Solver.reweight`."""
+        return self
+
+    @property
     def unit(self) -> float:
-        """A weight or distance of 1 in the graph's integers is `unit` in the user's weights."""
+        """The graph's integers times `unit` are weights and distances as the user gave them."""
         return self.network.unit if self.network else 1.0
+
+    @property
+    def weight_error(self) -> float:
+        """The largest difference between a given weight and the graph's multiple of the unit; 0 if all are exact.
+
+        A path of k arcs differs by at most k times as much, in the user's weights.
+        """
+        return self.network.weight_error if self.network else 0.0
 
     @property
     def edges(self) -> np.ndarray:
@@ -238,6 +257,10 @@ class Graph(CompressedRows):
     def labels(self) -> np.ndarray | None:
         """The label of each vertex, (n,); None if vertices are numbers."""
         return self.network.labels.values if self.network and self.network.labels else None
+
+    @property
+    def scale(self) -> Scale:
+        return Scale.of(self.unit)
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
         vertices = self.known(vertices)
@@ -254,6 +277,10 @@ class Graph(CompressedRows):
         if self.network and self.network.entries is not None:
             vertices = self.network.entries[vertices]
         return vertices.astype(np.int64, copy=False)
+
+    def without_labels(self) -> Self:
+        """Return the graph with numbered vertices only."""
+        return replace(self, network=self.network and replace(self.network, labels=None))
 
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
@@ -308,116 +335,200 @@ class Graph(CompressedRows):
                [5, 0]], dtype=int32)
         """
         vertices = whole(vertices, "the number of vertices")
-        tails, heads, weights = given = [
+        tails, heads, weights = (
             _integers(name, values) for name, values in (("tail", tails), ("head", heads), ("weight", weights))
-        ]
-        if not len(tails) == len(heads) == len(weights):
-            raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, given)))}")
-        require_size(vertices, len(tails))
-        for name, values, low, high in (
-            ("tail", tails, 0, vertices - 1),
-            ("head", heads, 0, vertices - 1),
-            ("weight", weights, 0, MAX_WEIGHT),
-        ):
-            wrong = np.flatnonzero((values < low) | (values > high))
-            if len(wrong):
-                raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
+        )
+        require_arcs("arc", vertices, tails, heads, weights)
+        require_range("arc", "weight", weights, MAX_WEIGHT)
         rows = by_tail(vertices, tails, heads, weights.astype(np.int32, copy=False))
         return cls(rows.indptr, rows.indices, rows.data, directed, meta or {})
 
     @classmethod
     def from_edges(
         cls,
-        u: ArrayLike,
-        v: ArrayLike,
-        w: ArrayLike | None = None,
+        tails: Any,
+        heads: Any,
+        weights: Any = None,
         *,
         vertices: int | None = None,
         directed: bool = True,
+        unit: float | None = None,
         meta: dict | None = None,
     ) -> Graph:
-        """Build a graph from the columns of an edge list, such as those of a pandas frame.
+        """Build a graph from the columns of an edge list: arrays, lists, or columns of pandas, Polars or pyarrow.
 
         Parameters
         ----------
-        u, v : array_like of int, shape (m,)
-            The tail and the head of each edge. Vertices are numbered from 0.
-        w : array_like, shape (m,), optional
-            Whole numbers from 0 to 2**31 - 2, as integers or floats; 1 by default.
+        tails, heads : array_like, shape (m,)
+            The vertices where each edge begins and ends: numbers from 0, or labels of any hashable type, such as texts.
+            Integers are labels if they leave more than nine tenths of the numbers up to the largest one unused, as the
+            ids of OpenStreetMap do. Functions take and return a vertex by its label.
+        weights : array_like, shape (m,), optional
+            Integers or floats of 0 or more; 1 by default. Of parallel edges the cheapest counts.
         vertices : int, optional
-            The number of vertices. By default it is the largest vertex in `u` and `v`, plus 1.
+            The number of vertices; `tails` and `heads` are then numbers. By default it is the largest one, plus 1.
         directed : bool, default True
-            If False, add the reverse of every edge.
+            If False, each edge may be used in both directions.
+        unit : float, optional
+            Weights are rounded to multiples of `unit`, such as 0.01. By default it is 1 for whole weights. For others
+            it is the coarsest of 1, 0.1, 0.01, ... for which no weight is rounded; if no path may then exceed 2**31 - 2
+            units only with a coarser one, it is the finest power of ten for which that is so.
         meta : dict, optional
             See `Graph`.
 
         Returns
         -------
         Graph
+            `edges` has the position of each arc in the columns, `labels` the labels, `unit` the unit, and
+            `weight_error` the largest rounding error of a weight. It is at most half a unit, so that a path of k edges
+            differs by at most k halves.
 
         Raises
         ------
         InputError
-            As in `from_arcs`, but whole floats are valid weights. Also if `vertices` is not given and there are no
-            edges.
+            If a column is not one-dimensional or has a missing value, if the columns differ in length, if a vertex or
+            weight is out of range, or if the graph does not fit in memory. Also if `vertices` is not given and there
+            are no edges.
 
         Examples
         --------
-        >>> import pandas as pd
+        >>> import cuda_shortest_paths
         >>> from cuda_shortest_paths.graph import Graph
-        >>> roads = pd.DataFrame({"u": [0, 1], "v": [1, 2], "minutes": [4, 1]})
-        >>> graph = Graph.from_edges(roads["u"], roads["v"], roads["minutes"], directed=False)
-        >>> graph.vertices, graph.arcs
-        (3, 4)
+        >>> roads = Graph.from_edges(["home", "mill"], ["mill", "shop"], [0.4, 1.25], directed=False)
+        >>> roads.vertices, roads.arcs, roads.labels.tolist(), roads.unit
+        (3, 4, ['home', 'mill', 'shop'], 0.01)
+        >>> cuda_shortest_paths.distances(roads, ["home"], ["shop", "mill"]).distances
+        array([[1.65, 0.4 ]])
         """
-        tails, heads = _integers("tail", u), _integers("head", v)
+        tails, heads = network.vertex_column(tails, "tail"), network.vertex_column(heads, "head")
+        labels = None
         if vertices is None:
             if not len(tails) and not len(heads):
                 raise InputError("a graph without edges: give the number of vertices (vertices=n)")
-            vertices = int(max(tails.max(initial=0), heads.max(initial=0))) + 1
-        weights = np.ones(len(tails), np.int64) if w is None else _without_fractions(w)
-        graph = cls.from_arcs(vertices, tails, heads, weights, meta=meta)
-        return graph if check_flag(directed, "directed") else replace(graph.undirected(), meta=graph.meta)
+            labels, tails, heads = network.numbered(tails, heads)
+            vertices = len(labels.values) if labels else int(max(tails.max(initial=0), heads.max(initial=0))) + 1
+        about = {"labels": labels}
+        return cls._from_numbers(vertices, tails, heads, weights, about, directed=directed, unit=unit, meta=meta)
 
     @classmethod
-    def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
-        """Build a graph from a NetworkX graph. Vertex i is the i-th node of ``list(graph)``.
+    def _from_numbers(
+        cls,
+        vertices: int,
+        tails: np.ndarray,
+        heads: np.ndarray,
+        weights: Any,
+        about: dict[str, Any],
+        *,
+        directed: bool,
+        unit: float | None,
+        meta: dict | None = None,
+    ) -> Graph:
+        """Build a graph from edges between vertices that are numbers. about: fields of `Network`."""
+        directed, vertices = check_flag(directed, "directed"), whole(vertices, "the number of vertices")
+        tails, heads = _integers("tail", tails), _integers("head", heads)
+        given = np.ones(len(tails), np.int32) if weights is None else units.weight_column(weights)
+        require_arcs("edge", vertices, tails, heads, given)
+        edges = by_tail(vertices, tails, heads, np.arange(len(tails), dtype=np.int32))
+        arcs = CompressedRows(edges.indptr, edges.indices, edges.data)
+        if not directed:
+            arcs = arcs.undirected()
+        lengths = units.in_units(given, arcs, unit)
+        kept = Network(arcs.weights, unit=lengths.unit, weight_error=lengths.error, **about)
+        return cls(arcs.indptr, arcs.indices, lengths.weights[arcs.weights], directed, meta or {}, network=kept)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: str | None = "weight", *, unit: float | None = None) -> Graph:
+        """Build a graph from a NetworkX graph, such as one of OSMnx. Vertex i is the i-th node of ``list(graph)``.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            An edge of an undirected graph becomes two arcs, one in each direction.
+            An edge of an undirected graph becomes two arcs, one in each direction. The nodes are the labels, unless
+            they are the integers from 0 in order. The nodes' attributes x and y, the graph's attribute crs and the
+            edges' attribute geometry are kept if they exist.
         weight : str or None, default "weight"
-            The name of the edge attribute that is the weight. An edge without this attribute has weight 1.
-            If `weight` is None, every edge has weight 1.
+            The name of the edge attribute that is the weight, such as OSMnx's "length" or "travel_time". An edge
+            without this attribute has weight 1. If `weight` is None, every edge has weight 1.
+        unit : float, optional
+            See `from_edges`.
 
         Returns
         -------
         Graph
+            `edges` has positions in ``list(graph.edges)``, which are in a multigraph those of its keys.
 
         Raises
         ------
         InputError
-            If `graph` is not a NetworkX graph, has no node, or has a weight that is not a whole number from 0 to
-            2**31 - 2.
+            If `graph` is not a NetworkX graph, has no node, or has a weight that is no number of 0 or more.
 
         Examples
         --------
         >>> import networkx as nx
         >>> from cuda_shortest_paths.graph import Graph
-        >>> roads = nx.Graph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 1})])
+        >>> roads = nx.Graph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 1.5})])
         >>> Graph.from_networkx(roads).to_scipy().toarray()
-        array([[0., 4., 0.],
-               [4., 0., 1.],
-               [0., 1., 0.]])
+        array([[0. , 4. , 0. ],
+               [4. , 0. , 1.5],
+               [0. , 1.5, 0. ]])
         """
         if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
             raise InputError(f"a NetworkX graph is needed, not {type(graph)}")
         index = {node: i for i, node in enumerate(graph)}
-        edges = [(index[u], index[v], w) for u, v, w in graph.edges(data=weight or True, default=1)]
-        u, v, w = zip(*edges, strict=True) if edges else ((), (), ())
-        weights = None if weight is None else w
-        return cls.from_edges(u, v, weights, vertices=len(index), directed=graph.is_directed())
+        edges = list(graph.edges(data=True))
+        tails, heads = (np.fromiter((index[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
+        weights = None if weight is None else [edge[2].get(weight, 1) for edge in edges]
+        about = {
+            "labels": network.labels_of(list(index)),
+            "coordinates": network.points(*([one.get(axis) for _, one in graph.nodes(data=True)] for axis in "xy")),
+            "crs": graph.graph.get("crs"),
+            "geometry": network.lines_of(edge[2].get("geometry") for edge in edges),
+        }
+        directed = graph.is_directed()
+        return cls._from_numbers(len(index), tails, heads, weights, about, directed=directed, unit=unit)
+
+    @classmethod
+    def from_geopandas(
+        cls, nodes: Any, edges: Any, weight: str | None = "length", *, directed: bool = True, unit: float | None = None
+    ) -> Graph:
+        """Build a graph from two frames, such as ``osmnx.graph_to_gdfs(G)``. GeoPandas itself is not needed.
+
+        Parameters
+        ----------
+        nodes : GeoDataFrame or pandas.DataFrame, n rows
+            The index has the labels, without duplicates. Columns x and y, or else points in the column geometry, are
+            kept as coordinates.
+        edges : GeoDataFrame or pandas.DataFrame, m rows
+            The first two levels of the index, or else the columns u and v, have the labels of the ends. A column
+            geometry is kept.
+        weight : str or None, default "length"
+            The column of `edges` with the weights; None for 1.
+        directed, unit
+            See `from_edges`.
+
+        Returns
+        -------
+        Graph
+            `edges` has positions of rows in `edges`.
+
+        Raises
+        ------
+        InputError
+            As in `from_edges`. Also if a frame lacks a column, or if an edge ends at no node.
+        """
+        labels = network.Labels(network.vertex_column(nodes.index, "node"))
+        if not nodes.index.is_unique:
+            raise InputError(f"node {nodes.index[nodes.index.duplicated()][0]!r} is there twice: keep one row of it")
+        tails, heads = map(labels.find, _ends(edges), ("tail", "head"))
+        place = nodes if "x" in nodes and "y" in nodes else getattr(nodes.get("geometry"), "geometry", None)
+        about = {
+            "labels": None if network.are_numbers(labels.values) else labels,
+            "coordinates": None if place is None else network.points(place.x, place.y),
+            "crs": getattr(nodes, "crs", None) or getattr(edges, "crs", None),
+            "geometry": network.lines_of(edges["geometry"]) if "geometry" in edges else None,
+        }
+        weights = None if weight is None else _column_of(edges, weight)
+        return cls._from_numbers(len(nodes), tails, heads, weights, about, directed=directed, unit=unit)
 
     def check_source(self, source: Any, name: str = "source") -> int:
         if self.network and self.network.labels:
@@ -496,7 +607,7 @@ class Graph(CompressedRows):
         Returns
         -------
         scipy.sparse.csr_array of float64, shape (n, n)
-            Arcs of weight 0 are explicit zeros.
+            Arcs of weight 0 are explicit zeros. Weights are the user's, rounded to multiples of `unit`.
 
         Examples
         --------
@@ -505,10 +616,14 @@ class Graph(CompressedRows):
         array([[0., 3.],
                [0., 0.]])
         """
-        graph = self.cheapest()
-        return sparse.csr_array(
-            (graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=(self.vertices,) * 2
-        )
+        array = self.to_integers()
+        self.scale.apply(array.data)
+        return array
+
+    def to_integers(self) -> sparse.csr_array:
+        """Return `to_scipy` with weights in units: whole numbers, in float64."""
+        graph, shape = self.cheapest(), (self.vertices,) * 2
+        return sparse.csr_array((graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=shape)
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -522,13 +637,20 @@ class Graph(CompressedRows):
     def save(self, path: StrPath) -> None:
         """Write the packed form: an uncompressed .npz of the three arrays, `directed` and `meta` (JSON).
 
-        The same graph gives the same bytes.
+        The same graph gives the same bytes. The file has no labels, no unit, and nothing else of `network`.
 
         Parameters
         ----------
         path : path
             The file to write.
+
+        Raises
+        ------
+        InputError
+            If the graph has labels, or a unit other than 1: pickle such a graph.
         """
+        if self.labels is not None or self.unit != 1:
+            raise InputError(f"{self.name}: a packed file has no labels and no unit: pickle the graph instead")
         with open(path, "wb") as file:
             self.write(file)
 
@@ -617,6 +739,23 @@ def require_size(vertices: int, arcs: int) -> None:
     memory.require_graph(vertices, arcs)
 
 
+def require_arcs(item: str, vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> None:
+    """Raise InputError if arcs differ in length, are too many, or have no such vertices. item: "arc" or "edge"."""
+    if not len(tails) == len(heads) == len(weights):
+        lengths = f"{len(tails)}, {len(heads)}, {len(weights)}"
+        raise InputError(f"tails, heads and weights differ in length: {lengths}")
+    require_size(vertices, len(tails))
+    require_range(item, "tail", tails, vertices - 1)
+    require_range(item, "head", heads, vertices - 1)
+
+
+def require_range(item: str, name: str, values: np.ndarray, high: int) -> None:
+    """Raise InputError if an arc's or edge's value is outside [0, high]. item: "arc" or "edge"."""
+    wrong = np.flatnonzero((values < 0) | (values > high))
+    if len(wrong):
+        raise InputError(f"{item} {wrong[0]}: {name} {values[wrong[0]]} is outside [0, {high}]")
+
+
 def check_flag(value: bool, name: str) -> bool:
     """Return Python's or NumPy's True or False as a bool; raise InputError with `name` for any other value."""
     if not isinstance(value, bool | np.bool_):
@@ -642,6 +781,20 @@ def as_array(values: ArrayLike) -> np.ndarray:
     return array
 
 
+def _ends(edges: Any) -> tuple[Any, Any]:
+    """Return the labels of both ends of a frame's edges: two levels of its index, else its columns u and v."""
+    if edges.index.nlevels > 1:
+        return edges.index.get_level_values(0), edges.index.get_level_values(1)
+    return _column_of(edges, "u"), _column_of(edges, "v")
+
+
+def _column_of(frame: Any, name: str) -> Any:
+    if name not in frame:
+        known = reprlib.repr(list(map(str, frame.columns)))
+        raise InputError(f"the edges have no column {name!r}: choose one of {known}")
+    return frame[name]
+
+
 def _integers(name: str, given: ArrayLike) -> np.ndarray:
     """Return the arcs' tails, heads or weights as an integer array of shape (m,).
 
@@ -658,17 +811,3 @@ def _integers(name: str, given: ArrayLike) -> np.ndarray:
     if values.dtype.kind not in "iu":
         raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
     return values
-
-
-def _without_fractions(given: ArrayLike) -> ArrayLike:
-    """Convert float weights to integers; raise InputError for a fraction, NaN or inf. Return other weights as given."""
-    weights = np.asarray(given)
-    if weights.dtype.kind != "f":
-        return given
-    wrong = np.flatnonzero(~(np.abs(weights) <= MAX_WEIGHT) | (weights != np.floor(weights)))
-    if len(wrong):
-        raise InputError(
-            f"edge {wrong[0]}: weight {weights.flat[wrong[0]]} is not a whole number up to {MAX_WEIGHT}: other weights "
-            "are for SciPy sparse arrays, which the functions take as they are"
-        )
-    return weights.astype(np.int64)

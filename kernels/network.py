@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import difflib
+import importlib.util
 import reprlib
 from collections.abc import Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from .errors import InputError
+
+MISSING = "NoneType", "NAType", "NaTType"  # types of missing values
+MANY = 2**18  # for so many values, pandas' hash table saves more time than importing pandas takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +55,13 @@ class Labels:
         given = column(labels, name)
         if not len(given):
             return np.zeros(0, np.int64)
-        if self.values.dtype.kind in "iu":
+        if given.dtype.kind in "iu" and self.values.dtype.kind in "iu":
             return self._find_integers(given, name)
         listed = given.tolist()
+        if self.values.dtype.kind in "iu":  # 5.0 and True would be found as 5 and 1
+            for label in listed:
+                if type(label) is not int:
+                    raise self._unknown(label, name)
         try:
             return np.fromiter(map(self._vertices.__getitem__, listed), np.int64, len(listed))
         except KeyError as error:
@@ -61,8 +70,6 @@ class Labels:
             raise InputError(f"{name}s must be labels of vertices: {error}") from None
 
     def _find_integers(self, given: np.ndarray, name: str) -> np.ndarray:
-        if given.dtype.kind not in "iu":
-            raise self._unknown(next(one for one in given.tolist() if type(one) is not int), name)
         values, order = self._order
         places = np.searchsorted(values, given.astype(values.dtype, copy=False))
         places[places == len(values)] = 0
@@ -79,8 +86,9 @@ class Labels:
     def _closest(self, label: Any) -> list:
         """Return the label that is closest to an unknown one, in a list; an empty list if none is close."""
         known = self.values.tolist()
-        if type(label) is int and self.values.dtype.kind in "iu":
-            return [min(known, key=lambda one: abs(one - label))]
+        if type(label) is int:
+            numbers = [one for one in known if type(one) is int]
+            return [min(numbers, key=lambda one: abs(one - label))] if numbers else []
         spelled, half = str(label), len(str(label)) // 2
         labels = {str(one): one for one in known}
         # difflib takes a microsecond or more for each word. With one typing error, one half of the word is right.
@@ -128,7 +136,7 @@ class Network:
 
 
 def column(values: Any, name: str) -> np.ndarray:
-    """Return a list, or an array or column of any library, as an array of one dimension: of integers if all are.
+    """Return a list, or an array or column of any library, as an array of one dimension: of numbers if all are.
 
     Raise InputError if it has another form. name: what a value is ("tail"), for the message.
     """
@@ -141,7 +149,103 @@ def column(values: Any, name: str) -> np.ndarray:
     if array.ndim != 1:
         raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(values)}")
     kinds = set(map(type, array)) if array.dtype == object else set()
-    if kinds and all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+    if not kinds or not all(issubclass(kind, Real) and kind is not bool for kind in kinds):
+        return array
+    if not all(issubclass(kind, Integral) for kind in kinds):
+        return array.astype(np.float64)
+    for dtype in (np.int64, np.uint64):
         with suppress(OverflowError):
-            array = array.astype(np.int64)
+            return array.astype(dtype)
     return array
+
+
+def require_complete(array: np.ndarray, name: str) -> None:
+    """Raise InputError with the row if a value of a column is missing: NaN, None, NA or NaT."""
+    if array.dtype == object:
+        suspects = {kind for kind in set(map(type, array)) if issubclass(kind, float) or kind.__name__ in MISSING}
+        among = array if suspects else ()
+        missing = np.flatnonzero([type(one) in suspects and _is_missing(one) for one in among])
+    else:
+        missing = np.flatnonzero(array != array)
+    if len(missing):
+        row = missing[0]
+        raise InputError(f"row {row}: the {name} is missing ({array[row]}): drop such rows, or fill them in")
+
+
+def _is_missing(value: Any) -> bool:
+    return type(value).__name__ in MISSING or value != value
+
+
+def vertex_column(values: Any, name: str) -> np.ndarray:
+    """Return a column of vertices, as in `column`: integers or labels. name: "tail" or "head"."""
+    array = column(values, name)
+    if not len(array):
+        return np.zeros(0, np.int64)
+    require_complete(array, name)
+    if array.dtype.kind in "bfc":
+        raise InputError(f"the {name}s of the edges must be integers or labels, not {array.dtype}: convert them")
+    return array
+
+
+def numbered(tails: np.ndarray, heads: np.ndarray) -> tuple[Labels | None, np.ndarray, np.ndarray]:
+    """Return the labels, and the tails and heads as numbers; no labels if the given vertices are numbers."""
+    if {tails.dtype.kind, heads.dtype.kind} <= {"i", "u"} and np.result_type(tails, heads).kind != "f":
+        both = np.concatenate([tails, heads])
+        if not _leaves_most_unused(both):
+            return None, tails, heads
+    else:
+        both = np.concatenate([tails.astype(object), heads.astype(object)])
+    try:
+        numbers, values = _factorized(both)
+    except TypeError as error:  # a value that is not hashable
+        raise InputError(f"the tails and heads of the edges must be integers or labels: {error}") from None
+    return Labels(values), numbers[: len(tails)], numbers[len(tails) :]
+
+
+def _leaves_most_unused(numbers: np.ndarray) -> bool:
+    """Return whether more than nine tenths of the numbers from 0 to the largest one are not among `numbers`."""
+    end = int(numbers.max()) + 1
+    if end > 10 * len(numbers):
+        return True
+    if numbers.min() < 0:
+        return False
+    used = np.zeros(end, bool)
+    used[numbers] = True
+    return 10 * int(np.count_nonzero(used)) < end
+
+
+def _factorized(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of each value, and the distinct values in the order in which they first appear."""
+    if len(values) >= MANY and importlib.util.find_spec("pandas"):
+        return importlib.import_module("pandas").factorize(values)
+    listed = values.tolist()
+    numbers = dict.fromkeys(listed)
+    numbers = dict(zip(numbers, range(len(numbers)), strict=True))
+    distinct = np.fromiter(numbers, object, len(numbers)).astype(values.dtype)
+    return np.fromiter(map(numbers.__getitem__, listed), np.int64, len(listed)), distinct
+
+
+def labels_of(vertices: list) -> Labels | None:
+    """Return the labels of vertices; None if they are the numbers from 0 in order."""
+    values = column(vertices, "node")
+    return None if are_numbers(values) else Labels(values)
+
+
+def are_numbers(labels: np.ndarray) -> bool:
+    """Return whether labels are the numbers from 0 in order."""
+    return labels.dtype.kind in "iu" and np.array_equal(labels, np.arange(len(labels)))
+
+
+def points(x: Any, y: Any) -> np.ndarray | None:
+    """Return coordinates as float64, (n, 2); None unless all are numbers."""
+    try:
+        found = np.stack([np.asarray(x, np.float64), np.asarray(y, np.float64)], axis=1)
+    except (TypeError, ValueError):
+        return None
+    return None if np.isnan(found).any() else found
+
+
+def lines_of(lines: Any) -> np.ndarray | None:
+    """Return the lines of edges as an array of objects, with None for a missing one; None if all are missing."""
+    array = np.fromiter((None if isinstance(line, float) else line for line in lines), object)
+    return None if all(line is None for line in array) else array

@@ -27,7 +27,8 @@ class Paths:
     distances : ndarray of float64, shape (n,), (k, n) or (n, n)
         A row for each source; ``inf`` if there is no path.
     predecessors : ndarray of int32, same shape
-        The vertex before each vertex on a shortest path; -9999 for the source, and if there is no path.
+        The vertex before each vertex on a shortest path; -9999 for the source, and if there is no path. Vertices are
+        numbers, also if the graph has labels.
     variant : str
         The chosen variant, "algorithm/variant". docs/kernels.md lists the searches that only the library runs.
     reason : str
@@ -55,9 +56,9 @@ class Distances:
 
     Attributes
     ----------
-    sources : ndarray of int64, shape (k,)
+    sources : ndarray of int64, or of labels, shape (k,)
         The sources, as given.
-    targets : ndarray of int64, shape (t,)
+    targets : ndarray of int64, or of labels, shape (t,)
         The targets, as given; by default all vertices.
     distances : ndarray of float64, float32 or int32, shape (k, t)
         A row for each source. If there is no path, ``inf``, or 2**31 - 1 for int32. Of `pair_distances`: one distance
@@ -224,16 +225,17 @@ class Eccentricities:
 
     Attributes
     ----------
-    sources : ndarray of int64, shape (k,)
+    sources : ndarray of int64, or of labels, shape (k,)
         The sources, as given.
     eccentricity : ndarray of int32 or float64, shape (k,)
-        The largest distance to a vertex that the source reaches; float64 if the search was in float64.
-    farthest : ndarray of int32, shape (k,)
+        The largest distance to a vertex that the source reaches; float64 if the search was in float64, or if the unit
+        of the graph's weights is not 1.
+    farthest : ndarray of int32, or of labels, shape (k,)
         A vertex at the largest distance.
     reached : ndarray of int32, shape (k,)
         The number of vertices that the source reaches, including the source.
     total : ndarray of int64 or float64, shape (k,)
-        The sum of the distances to the reached vertices; float64 if the search was in float64.
+        The sum of the distances to the reached vertices; float64 if `eccentricity` is.
     variant, reason
         As in `Paths`.
     reciprocals : ndarray of float64, shape (k,), or None

@@ -9,7 +9,7 @@ Parameters
 ----------
 graph : Graph, path, array or Solver
     See `shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
-vertices : array_like of int, shape (k,), optional
+vertices : array_like of int, or of labels, shape (k,), optional
     The vertices to compute values for; all by default.
 directed : bool, default True
     If False, every arc may be used in both directions. Ignored if a solver is given.
@@ -107,7 +107,7 @@ def harmonic_centrality(
     ----------
     graph, vertices, directed
         See the module.
-    sources : array_like of int, shape (s,), optional
+    sources : array_like of int, or of labels, shape (s,), optional
         The vertices whose distances to a vertex are summed; all by default. Duplicates count once.
 
     Returns
@@ -174,15 +174,17 @@ def radius(graph: GraphLike | Solver, *, directed: bool = True) -> float:
 
 
 def center(graph: GraphLike | Solver, *, directed: bool = True) -> np.ndarray:
-    """Find the vertices whose eccentricity is the radius, in ascending order: int64. Parameters: see the module."""
-    found = eccentricity(graph, directed=directed)
-    return np.flatnonzero(found == found.min())
+    """Find the vertices whose eccentricity is the radius: numbers in ascending order, int64, or labels."""
+    solver = _solver(graph, directed)
+    found = eccentricity(solver)
+    return solver.graph.named(np.flatnonzero(found == found.min()))
 
 
 def periphery(graph: GraphLike | Solver, *, directed: bool = True) -> np.ndarray:
-    """Find the vertices whose eccentricity is the diameter, in ascending order: int64. Parameters: see the module."""
-    found = eccentricity(graph, directed=directed)
-    return np.flatnonzero(found == found.max())
+    """Find the vertices whose eccentricity is the diameter: numbers in ascending order, int64, or labels."""
+    solver = _solver(graph, directed)
+    found = eccentricity(solver)
+    return solver.graph.named(np.flatnonzero(found == found.max()))
 
 
 def average_shortest_path_length(graph: GraphLike | Solver, *, directed: bool = True) -> float:
@@ -233,5 +235,5 @@ def _sum(found: Eccentricities, n: int) -> float:
 
 def _reciprocals(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> Iterator[np.ndarray]:
     """Yield 1 / distance from the sources to the targets, in pieces, in order; 0 if a distance is 0 or infinite."""
-    for _, rows in solver.distance_pieces(sources, targets):
+    for _, rows in solver.distance_pieces(solver.graph.named(sources), solver.graph.named(targets)):
         yield np.divide(1, rows, out=np.zeros_like(rows), where=rows != 0)

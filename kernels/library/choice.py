@@ -212,7 +212,8 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     n, known = graph.vertices, BREAK_EVEN[search]
     if sources < (earliest := least or known.prepared):
         return f"since a contraction hierarchy pays from {earliest:,} sources at the earliest"
-    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    file = graph.structure.file
+    prepared = file is not None and elimination.beside(file).exists()
     if sources < (needed := least or (known.prepared if prepared else known.first)):
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
@@ -224,7 +225,7 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
         return ""
     if why := no_hierarchy(graph):
         return why
-    height = elimination.hierarchy_of(graph).height
+    height = elimination.hierarchy_of(graph.structure).height
     needed = 4 * lanes * (height + 1)
     if needed > card.shared:
         return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
@@ -236,6 +237,7 @@ def no_hierarchy(graph: Graph) -> str:
 
     Raises InputError if the hierarchy's file is invalid.
     """
+    graph = graph.structure
     prepared = graph.file is not None and elimination.beside(graph.file).exists()
     if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < graph.vertices:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
@@ -254,5 +256,5 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
     In an undirected graph no distance is more than twice the result.
     """
     hub = int(np.diff(graph.indptr).argmax())
-    found = csgraph.dijkstra(graph.to_scipy(), indices=hub, unweighted=unweighted)
+    found = csgraph.dijkstra(graph.to_integers(), indices=hub, unweighted=unweighted)
     return int(found[np.isfinite(found)].max())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -33,12 +33,34 @@ ON_CARD, ON_HOST = "hierarchy/pairs", "hierarchy/pairs_host"
 ROUTE_ARRAYS = "edges", "vertices", "second"  # of FoundRoutes, which may be on the card
 
 
+class RoutesOnHost(NamedTuple):
+    """The routes of p pairs; those of pair i are edges[start[i]:start[i + 1]]."""
+
+    distances: np.ndarray  # float64, (p,), in the graph's integers; inf if there is no path
+    start: np.ndarray  # int64, (p + 1,)
+    edges: np.ndarray  # int32: of each arc of the routes
+    heads: np.ndarray  # int32: of each arc of the routes
+
+    @classmethod
+    def of(cls, graph: Graph | FloatGraph, distances: np.ndarray, start: np.ndarray, arcs: np.ndarray) -> RoutesOnHost:
+        """Return routes, given their arcs of a graph."""
+        return cls(distances, start, edges_of(graph)[arcs].astype(np.int32, copy=False), graph.indices[arcs])
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the edges' values over each route: float64, (p,), NaN if there is no path."""
+        sums = np.where(np.isinf(self.distances), np.nan, 0.0)
+        some = np.flatnonzero(np.diff(self.start))
+        if len(some):
+            sums[some] = np.add.reduceat(values[self.edges], self.start[some])
+        return sums
+
+
 class PairSearch:
     """Searches between pairs of vertices of one graph.
 
     whole: the searches in integers; None if weights are in float64. rows: a function that yields each of some distinct
-    sources with its distances in the graph's integers, float64, (n,). per_unit: distances are divided by it. In the
-    methods, `on_card` says whether to leave results on the card, as device arrays.
+    sources with its distances in the graph's integers, float64, (n,). In the methods, `on_card` says whether to leave
+    results on the card, as device arrays.
     """
 
     def __init__(
@@ -46,9 +68,8 @@ class PairSearch:
         graph: Graph | FloatGraph,
         whole: WholeNumbers | None,
         rows: Callable[[np.ndarray], Iterator[tuple[int, np.ndarray]]],
-        per_unit: float,
     ) -> None:
-        self.graph, self.whole, self.rows, self.per_unit = graph, whole, rows, per_unit
+        self.graph, self.whole, self.rows = graph, whole, rows
         self._second: tuple[np.ndarray, tuple] = np.zeros(0), ()
 
     @cached_property
@@ -61,8 +82,9 @@ class PairSearch:
     @cached_property
     def on_host(self) -> host.HostHierarchy:
         """The hierarchy on the host."""
-        assert isinstance(self.graph, Graph)
-        return host.HostHierarchy(self.graph)
+        assert isinstance(self.graph, Graph) and self.whole
+        new = self.whole.on.new_weights
+        return host.HostHierarchy(self.graph.structure, new.of_arcs if new else self.graph.weights)
 
     @property
     def hubs(self) -> hubs.HubSearch:
@@ -108,7 +130,7 @@ class PairSearch:
             run.require(len(sources) * (sources.itemsize + targets.itemsize + dtype.itemsize))
             (out,) = run.allocate((len(sources), dtype))
             none = np.array([NO_PATH_BY_DTYPE[dtype]], dtype)
-            unreached, wrong, _ = self.hubs.pairs(run.upload(sources, targets), self.per_unit, none, out)
+            unreached, wrong, _ = self.hubs.pairs(run.upload(sources, targets), self.graph.scale, none, out)
             if wrong:
                 self._check(sources, targets)
             if not self._is_doubtful(unreached):
@@ -129,14 +151,11 @@ class PairSearch:
             found = self.on_host.pairs(sources, targets).astype(np.float64)
             found[found == INF] = np.inf
             if not self._is_doubtful(bool(np.isinf(found).any())):
-                return self._scaled(found)
+                return self.graph.scale.apply(found)
         found = np.empty(len(sources))
         for row, places in self._by_source(sources):
             found[places] = row[targets[places]]
-        return self._scaled(found)
-
-    def _scaled(self, distances: np.ndarray) -> np.ndarray:
-        return distances if self.per_unit == 1 else distances / self.per_unit
+        return self.graph.scale.apply(found)
 
     def _downloaded(self, array: Any) -> np.ndarray:
         """Copy an array from the card."""
@@ -153,23 +172,24 @@ class PairSearch:
         return self.hubs.run.upload(array)[0] if on_card else array
 
     def seconds_on_card(self, values: np.ndarray) -> tuple:
-        """Return HubSearch.second, which is kept for the next call with the same values."""
+        """Return HubSearch.second, which is kept for the next call with the same values of edges."""
         known, kept = self._second
         if not kept or kept[0] is not self.hubs or not np.array_equal(known, values):
             self._second = np.zeros(0), ()  # frees memory
-            self._second = values.copy(), (self.hubs, self.hubs.second(values))
+            self._second = values, (self.hubs, self.hubs.second(values[self.hubs.on_card.graph.edges]))
         return self._second[1][1]
 
     def table(self, wanted: Wanted, values: np.ndarray, *, on_card: bool) -> tuple[Any, Any, str, str]:
-        """Return distances and sums of the arcs' values, both of shape (k, t), with variant and reason."""
+        """Return distances and sums of the edges' values, both of shape (k, t), with variant and reason."""
         variant, reason = self._choose(wanted.size, on_card=on_card)
         if variant == ON_CARD:
             run, second = self.hubs.run, self.seconds_on_card(values)
-            out, none = wanted.on_card(run), np.array([NO_PATH_BY_DTYPE[wanted.dtype]], wanted.dtype)
-            run.require(8 * wanted.size)
+            run.require((8 + wanted.dtype.itemsize) * wanted.size)
+            (out,) = run.allocate((wanted.size, wanted.dtype))
+            none = np.array([NO_PATH_BY_DTYPE[wanted.dtype]], wanted.dtype)
             unreached, _, sums = self.hubs.pairs(
                 run.upload(wanted.sources, wanted.targets),
-                self.per_unit,
+                self.graph.scale,
                 none,
                 out,
                 width=len(wanted.targets),
@@ -189,16 +209,16 @@ class PairSearch:
                 np.tile(wanted.targets, len(wanted.sources[rows])),
             )
             found = self._routes_on_host(*pairs)
-            far = found[0] > wanted.limit
-            distances[rows].flat = np.where(far, np.inf, found[0])
-            sums[rows].flat = np.where(far, np.nan, sums_along(*found, values))
-        distances = from_float64(self._scaled(distances), wanted.dtype, self.graph.name)
+            far = found.distances > wanted.limit
+            distances[rows].flat = np.where(far, np.inf, found.distances)
+            sums[rows].flat = np.where(far, np.nan, found.sums(values))
+        distances = from_float64(self.graph.scale.apply(distances), wanted.dtype, self.graph.name)
         return self._left(distances, on_card=on_card), self._left(sums, on_card=on_card), *self._done(variant, reason)
 
     def routes(
         self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None, *, on_card: bool
     ) -> dict[str, Any]:
-        """Return the other fields of answers.Routes. values: of the arcs, to sum along routes, or None."""
+        """Return the other fields of answers.Routes. values: of `values_of_edges`, to sum along routes, or None."""
         variant, reason = self._choose(len(sources), on_card=on_card)
         self._check(sources, targets)
         found = self._routes_on_card(sources, targets, values) if variant == ON_CARD else None
@@ -228,20 +248,22 @@ class PairSearch:
         whole = self._downloaded(found.distances)
         if self._is_doubtful(bool((whole == INF).any())):
             return None
-        return found._replace(distances=self._scaled(np.where(whole == INF, np.inf, whole.astype(np.float64))))
+        return found._replace(
+            distances=self.graph.scale.apply(np.where(whole == INF, np.inf, whole.astype(np.float64)))
+        )
 
     def _routes_by_host(self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None) -> host.FoundRoutes:
         """Return the routes of pairs, found on the host."""
-        distances, edge_start, arcs = found = self._routes_on_host(sources, targets)
-        reached = np.isfinite(distances)
-        vertex_start = starts(np.diff(edge_start) + reached)
+        found = self._routes_on_host(sources, targets)
+        reached = np.isfinite(found.distances)
+        vertex_start = starts(np.diff(found.start) + reached)
         first = np.zeros(vertex_start[-1], bool)
         first[vertex_start[:-1][reached]] = True
         vertices = np.empty(len(first), np.int32)
-        vertices[first], vertices[~first] = sources[reached], self.graph.indices[arcs]
-        edges = edges_of(self.graph)[arcs].astype(np.int32, copy=False)
-        second = np.zeros(0) if values is None else sums_along(*found, values)
-        return host.FoundRoutes(self._scaled(distances), edges, edge_start, vertices, vertex_start, second)
+        vertices[first], vertices[~first] = sources[reached], found.heads
+        second = np.zeros(0) if values is None else found.sums(values)
+        distances = self.graph.scale.apply(found.distances)
+        return host.FoundRoutes(distances, found.edges, found.start, vertices, vertex_start, second)
 
     @property
     def _has_turns(self) -> bool:
@@ -269,12 +291,13 @@ class PairSearch:
         for source, row in self.rows(once) if len(once) else ():
             yield row, places[source]
 
-    def _routes_on_host(self, sources: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the routes of pairs: distances in the graph's integers, float64, (p,); start of each; arcs of all."""
+    def _routes_on_host(self, sources: np.ndarray, targets: np.ndarray) -> RoutesOnHost:
+        """Return the routes of pairs."""
         if not self.unfit:
             whole, start, arcs = self.on_host.routes(sources, targets)
             if not self._is_doubtful(bool((whole == INF).any())):
-                return np.where(whole == INF, np.inf, whole.astype(np.float64)), start, arcs
+                distances = np.where(whole == INF, np.inf, whole.astype(np.float64))
+                return RoutesOnHost.of(self.on_host.graph, distances, start, arcs)
         distances, parts = np.empty(len(sources)), [np.zeros(0, np.int64)] * len(sources)
         graph, order = self.graph, np.argsort(edges_of(self.graph), kind="stable")
         tails = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(graph.indptr))
@@ -285,7 +308,8 @@ class PairSearch:
             for place in places:
                 distances[place] = row[targets[place]]
                 parts[place] = host.walk_back(last, tails, int(targets[place]))
-        return distances, starts([len(part) for part in parts]), np.concatenate([*parts, np.zeros(0, np.int64)])
+        arcs = np.concatenate([*parts, np.zeros(0, np.int64)])
+        return RoutesOnHost.of(graph, distances, starts([len(part) for part in parts]), arcs)
 
 
 def edges_of(graph: Graph | FloatGraph) -> np.ndarray:
@@ -293,25 +317,15 @@ def edges_of(graph: Graph | FloatGraph) -> np.ndarray:
     return graph.edges if isinstance(graph, Graph) else np.arange(graph.arcs)
 
 
-def values_of_arcs(graph: Graph | FloatGraph, second: Any) -> np.ndarray:
-    """Return a second value of each arc, float64, (m,), given those of the user's edges; raise InputError."""
-    edges = edges_of(graph)
+def values_of_edges(graph: Graph | FloatGraph, second: Any) -> np.ndarray:
+    """Return a second value of each of the user's edges, and 0 for edge -1: float64, (e + 1,); raise InputError."""
     try:
         values = np.asarray(second, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"second must be an array of numbers, one for each edge: {error}") from None
-    least = int(edges.max(initial=-1)) + 1
+    least = int(edges_of(graph).max(initial=-1)) + 1
     if values.ndim != 1 or len(values) < least:
         raise InputError(f"second must have a number for each of the {least:,} edges, not shape {values.shape}")
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise InputError(f"edge {wrong[0]}: second {values[wrong[0]]} is not finite")
-    return np.where(edges >= 0, values[edges], 0) if len(edges) else np.zeros(0)  # -1: an arc that with_turns added
-
-
-def sums_along(distances: np.ndarray, start: np.ndarray, arcs: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Return the sum of the arcs' values over each route: float64, (p,), NaN if there is no path."""
-    sums = np.where(np.isinf(distances), np.nan, 0.0)
-    some = np.flatnonzero(np.diff(start))
-    if len(some):
-        sums[some] = np.add.reduceat(values[arcs], start[some])
-    return sums
+    return np.append(values, 0.0)  # with_turns adds arcs of edge -1

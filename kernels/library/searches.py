@@ -20,6 +20,7 @@ from ..fast import near_far, probe
 from ..fast.float_graph import FloatGraph
 from ..graph import INF, Graph
 from ..lazy import LazyModule
+from ..units import Scale, longest_by_hub
 from . import choice
 from .answers import NO_PREDECESSOR, Eccentricities, Paths
 from .choice import (
@@ -35,26 +36,27 @@ from .choice import (
     choose_sssp,
     log,
 )
+from .reweighting import NewWeights, ReweightedGraph, in_units, wrong_weight
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
-    from ..fast.hierarchy import hubs, within
+    from ..fast.hierarchy import customize, hubs, reweighting, within
     from ..fast.hierarchy import nearest as to_nearest
     from ..fast.hierarchy import targets as to_targets
     from ..fast.near_far import NearFarSearch
-    from ..gpu import copies
+    from ..gpu import copies, internals
     from ..run import Result, Run
 else:
     sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
     hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
-    to_nearest, to_targets, within = (
-        LazyModule(f"..fast.hierarchy.{name}", __package__) for name in ("nearest", "targets", "within")
+    customize, hubs, to_nearest, reweighting, to_targets, within = (
+        LazyModule(f"..fast.hierarchy.{name}", __package__)
+        for name in ("customize", "hubs", "nearest", "reweighting", "targets", "within")
     )
-    copies = LazyModule("..gpu.copies", __package__)
-    hubs = LazyModule("..fast.hierarchy.hubs", __package__)
+    copies, internals = LazyModule("..gpu.copies", __package__), LazyModule("..gpu.internals", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
@@ -73,8 +75,14 @@ class Wanted(NamedTuple):
     targets: np.ndarray
     every: bool  # whether the targets are all vertices, in order
     dtype: np.dtype
-    limit: float
+    limit: float  # in the graph's units
     different: int
+    scale: Scale = Scale(1, 1)
+
+    @property
+    def searched_dtype(self) -> np.dtype:
+        """The type of the distances on the card before they are converted to the user's unit."""
+        return np.dtype(np.int32) if self.dtype == np.float32 and self.scale != (1, 1) else self.dtype
 
     @property
     def search(self) -> str:
@@ -98,10 +106,25 @@ class Wanted(NamedTuple):
         """The largest distance of a search in integers."""
         return int(min(self.limit, INF - 1))
 
-    def on_card(self, run: Run) -> Any:
-        """Allocate an array for the distances on the card, (k * t,)."""
-        run.require(self.size * self.dtype.itemsize)
-        (out,) = run.allocate((self.size, self.dtype))
+    def room(self, run: Run) -> Callable[[int, np.dtype], Any]:
+        """Allocate memory for the distances on the card. Return a function that gives it as `size` items of a dtype."""
+        size = self.size * self.dtype.itemsize
+        run.require(size)
+        (room,) = run.allocate((size, np.uint8))
+        return lambda _, dtype: internals.part_of(room, 0, size, dtype)
+
+    def in_users_unit(self, distances: np.ndarray) -> np.ndarray:
+        """Convert distances of type `searched_dtype` to the user's unit, perhaps in place."""
+        if self.scale == (1, 1):
+            return distances
+        return self.scale.apply(as_type(distances, np.dtype(np.float64)))
+
+    def scaled(self, run: Run, found: Any, room: Callable[[int, np.dtype], Any]) -> Any:
+        """Convert distances on the card to the user's unit, in the same memory."""
+        if self.scale == (1, 1) or not self.size:
+            return found
+        out = room(self.size, self.dtype)
+        scale_on_card(run, self.scale, found, out)
         return out
 
 
@@ -110,6 +133,12 @@ def new_run(**settings: Any) -> Run:
     from .. import run
 
     return run.Run(**{"waits": False} | settings)
+
+
+def scale_on_card(run: Run, scale: Scale, found: Any, out: Any) -> None:
+    """Convert distances to the user's unit, from one array on the card to another or the same."""
+    (numbers,) = run.upload(np.array(scale, np.float64))
+    run.launch((results.scale, -(-len(out) // run.block), run.block, (found, numbers, out)))
 
 
 class SearchedGraph:
@@ -121,7 +150,7 @@ class SearchedGraph:
     @cached_property
     def array(self) -> sparse.csr_array:
         """The graph as an array for SciPy."""
-        return self.graph.to_scipy()
+        return self.graph.to_integers()
 
     @cached_property
     def downloads(self) -> copies.Downloads:
@@ -142,25 +171,28 @@ class SearchedGraph:
     @cached_property
     def largest(self) -> int:
         """The largest weight."""
-        return int(self.graph.weights.max(initial=0))
+        return self.new_weights.largest if self.new_weights else int(self.graph.weights.max(initial=0))
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return self.new_weights.total if self.new_weights else int(self.graph.weights.sum(dtype=np.int64))
+
+    @property
+    def new_weights(self) -> NewWeights | None:
+        """The weights, if they were changed."""
+        return vars(self.graph).get("new_weights")
 
     @cached_property
     def fits(self) -> bool:
         """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
         most = (self.graph.vertices - 1) * self.largest
-        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
+        return self.short or most < INF or self.total < INF
 
     @cached_property
     def is_near(self) -> bool:
-        """Whether two searches prove that no distance is above 2**31 - 2.
-
-        A path leaves the largest strong component at most once, and visits each vertex outside it at most once.
-        """
-        _, component = csgraph.connected_components(self.array, connection="strong")
-        inside = component == np.bincount(component).argmax()
-        hub, others = int(inside.argmax()), len(inside) - int(inside.sum())
-        there, back = (csgraph.dijkstra(array, indices=hub)[inside].max() for array in (self.array, self.array.T))
-        return there + back + (others + 1) * self.largest < INF
+        """Whether two searches prove that no distance is above 2**31 - 2."""
+        return longest_by_hub(self.array) < INF
 
     def has_too_long(self, distances: np.ndarray) -> bool:
         """Return whether a distance is above 2**31 - 2.
@@ -186,7 +218,7 @@ class Facilities(NamedTuple):
     sources: np.ndarray | None  # None: all vertices, in order
     targets: np.ndarray  # without duplicates
     k: int  # at most the number of targets
-    limit: float
+    limit: float  # in the graph's units
     reverse: bool
     vertices: int  # of the graph
 
@@ -234,7 +266,8 @@ class Search:
         """Fill `found`, (k, t), with the wanted distances. The limit is finite only in a hierarchy."""
         places = places_of(wanted.sources)
         for source, row in self.rows(np.array(list(places), np.int64)):
-            found[places[source]] = as_type(row if wanted.every else row[wanted.targets], wanted.dtype)
+            distances = as_type(row if wanted.every else row[wanted.targets], wanted.searched_dtype)
+            found[places[source]] = wanted.in_users_unit(distances)
 
 
 class ByScipy(Search):
@@ -331,15 +364,27 @@ class ByNearFar(Search):
         elif wanted.dtype == np.float64:
             for source, (first, *others) in places_of(wanted.sources).items():
                 self._download(self.search(source, tree=False), found[first], None)
+                wanted.scale.apply(found[first])
                 found[others] = found[first]
         else:
             super().fill(wanted, found)
 
+    def in_users_unit(self, distances: Any) -> Any:
+        """Return int32 distances on the card, (n,), in the user's unit: as float64, unless the unit is 1."""
+        scale, n = self.graph.scale, self.graph.vertices
+        if scale == (1, 1):
+            return distances
+        self.run.require(8 * n)
+        (lengths,) = self.run.allocate((n, np.float64))
+        scale_on_card(self.run, scale, distances, lengths)
+        return lengths
+
     def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
         """Return the wanted distances as a new array on the card, (k * t,)."""
-        run, out = self.run, wanted.on_card(self.run)
+        run, room = self.run, wanted.room(self.run)
+        out = room(wanted.size, wanted.searched_dtype)
         if wanted.size:
-            none, seen = self.on.constants(wanted.dtype)
+            none, seen = self.on.constants(wanted.searched_dtype)
             into = *run.upload(none), out, *run.upload(seen)
             numbers = wanted.targets.astype(np.int32), np.arange(len(wanted.sources), dtype=np.int32)
             rows, places = run.upload(*numbers)
@@ -347,7 +392,7 @@ class ByNearFar(Search):
                 distances = self.search(source, tree=False).dist
                 for place in same:
                     run.launch(to_targets.taking(1, 1, wanted.most, rows, places[place:], distances, into))
-        return out
+        return wanted.scaled(run, out, room)
 
 
 class InHierarchy(Search):
@@ -357,10 +402,40 @@ class InHierarchy(Search):
         super().__init__(on)
         self.laid_out: dict[bool, hierarchy.ManySourceSearch] = {}  # key: whether the card reduces distances
 
+    @cached_property
+    def customized(self) -> customize.OnCard:
+        """The hierarchy of the graph's structure on the card, with INF for the weights of closed arcs."""
+        new = self.on.new_weights
+        return customize.OnCard(self.graph.structure, new_run(), weights=new.of_arcs if new else None)
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the hierarchy is laid out on the card."""
+        return "customized" in vars(self)
+
+    @cached_property
+    def reweighter(self) -> reweighting.Reweighter:
+        """Changes of the weights on the card."""
+        return reweighting.Reweighter(self.customized, self.graph.structure.edges)
+
+    def reweight(self, on: SearchedGraph, read: reweighting.ReadWeights) -> None:
+        """Search another graph of the same structure, with weights that `reweighter` has read, without waiting.
+
+        Whatever else depends on weights must be changed or dropped here.
+        """
+        if "downloads" in vars(self.on):
+            on.downloads = self.on.downloads
+        self.on, self.graph = on, on.graph
+        self.reweighter.apply(read)
+        vars(self).pop("hubs", None)
+        for searches in self.laid_out.values():
+            searches.many.fill_records()
+
     def _searches(self, *, reduces: bool) -> hierarchy.ManySourceSearch:
         """Return the searches in a hierarchy, laid out once."""
         if reduces not in self.laid_out:
-            self.laid_out[reduces] = hierarchy.ManySourceSearch(self.graph, reduces=reduces, run=new_run())
+            make = hierarchy.ManySourceSearch
+            self.laid_out[reduces] = make(self.graph.structure, reduces=reduces, on_card=self.customized)
         return self.laid_out[reduces]
 
     @contextmanager
@@ -387,7 +462,7 @@ class InHierarchy(Search):
     @cached_property
     def hubs(self) -> hubs.HubSearch:
         """Searches between pairs."""
-        return hubs.HubSearch(self._searches(reduces=False).on_card)
+        return hubs.HubSearch(self.customized)
 
     def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
@@ -409,10 +484,11 @@ class InHierarchy(Search):
         reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
         """
         run = self.targets.run
-        out = self.targets.result(wanted.size, wanted.dtype) if reuse else wanted.on_card(run)
+        room = self.targets.result if reuse else wanted.room(run)
+        out = room(wanted.size, wanted.searched_dtype)
         if not wanted.size:
-            return out
-        none, seen = self.on.constants(wanted.dtype)
+            return room(wanted.size, wanted.dtype)
+        none, seen = self.on.constants(wanted.searched_dtype)
         sources, ends = wanted.sources, wanted.targets
         try:
             run.download((self.targets.search(sources, ends, wanted.most, none, out, seen), seen))
@@ -420,7 +496,7 @@ class InHierarchy(Search):
             self.targets.release()
         if wanted.most == INF - 1 and not self.on.fits and (seen[1] if wanted.every else seen[0]):
             self._refuse_too_long_from(sources)
-        return out
+        return wanted.scaled(run, out, room)
 
     def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield each source, its vertices as in within.vertices_within, and their distances; raise NotInIntegers."""
@@ -437,17 +513,17 @@ class InHierarchy(Search):
     @cached_property
     def facilities(self) -> to_nearest.NearestSearch:
         """Searches for the nearest of some targets."""
-        return to_nearest.NearestSearch(self._searches(reduces=False).on_card)
+        return to_nearest.NearestSearch(self.customized)
 
     def nearest(self, wanted: Facilities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return `targets`, `distances` and `counts` of FoundNearest; raise NotInIntegers."""
-        search, most = self.facilities, int(min(wanted.limit / self.graph.unit, INF - 1))
+        search, most = self.facilities, int(min(wanted.limit, INF - 1))
         shape = wanted.size, wanted.k
         found, distances = np.empty(shape, np.int32), np.empty(shape)
         counts = np.empty(len(wanted.targets), np.int32)
         try:
             lists = search.search(wanted.targets, wanted.k, most, reverse=wanted.reverse)
-            taken = search.take(wanted.sources, wanted.targets, wanted.k, self.graph.unit, lists)
+            taken = search.take(wanted.sources, wanted.targets, wanted.k, self.graph.scale, lists)
             self.on.copy_to_host(taken[0], distances.reshape(-1))
             self.on.copy_to_host(taken[1], found.reshape(-1))
             self.on.copy_to_host(taken[2], counts)
@@ -495,6 +571,27 @@ class WholeNumbers:
         self.graph, self.on = graph, SearchedGraph(graph, short=short)
         self.hierarchy = InHierarchy(self.on)
 
+    def reweighted(self, given: np.ndarray, scale: Scale, *, whole_only: bool) -> WholeNumbers:
+        """Return the engine with new weights of edges; raise InputError if one is invalid. See reweighting.in_units.
+
+        If the hierarchy is on the card, the card reads the weights, and the new engine takes the hierarchy over.
+        """
+        structure = self.graph.structure
+        if not self.hierarchy.is_laid_out:
+            weights, wrong = in_units(given, scale, whole_only=whole_only)
+            if wrong >= 0:
+                raise wrong_weight(structure, given, wrong, whole_only=whole_only)
+            return WholeNumbers(ReweightedGraph.of(structure, NewWeights.of(structure, weights)))
+        read = self.hierarchy.reweighter.read(given, scale, whole_only=whole_only)
+        if read.wrong >= 0:
+            raise wrong_weight(structure, given, read.wrong, whole_only=whole_only)
+        on_card, totals = read.weights, (read.closed, read.largest, read.total)
+        kept = NewWeights(structure, lambda: on_card.copy_to_host().view(np.int32), *totals)
+        engine = WholeNumbers(ReweightedGraph.of(structure, kept))
+        self.hierarchy.reweight(engine.on, read)
+        engine.hierarchy = self.hierarchy
+        return engine
+
     @cached_property
     def near_far(self) -> ByNearFar:
         """The Near-Far search, with the graph laid out on the card."""
@@ -535,9 +632,9 @@ class WholeNumbers:
         return self._unless_narrow(*self._choose_many(sources, search))
 
     def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
-        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
+        laid_out = search == HIERARCHY_NEAREST or (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
         known = choice.BREAK_EVEN[search]
-        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.laid_out else None
+        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.is_laid_out else None
         return choose_many(self.graph, sources, Card.visible(), search, least)
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
@@ -690,7 +787,7 @@ class Float64:
         search = FloatSearch(self, np.array(sorted(places), np.int64), wanted.limit)
         for source, row, _ in search.rows(tree=False):
             row = row if wanted.every else row[wanted.targets]
-            found[places[source]] = from_float64(row, wanted.dtype, self.given.name)
+            found[places[source]] = from_float64(wanted.scale.apply(row), wanted.dtype, self.given.name)
         return search.how
 
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:

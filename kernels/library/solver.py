@@ -18,7 +18,7 @@ import reprlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -34,6 +34,7 @@ from ..fast.float_graph import FloatGraph
 from ..gpu import driver
 from ..graph import Graph, check_flag, starts
 from ..lazy import LazyModule
+from ..network import Network
 from . import choice
 from .answers import (
     FLOAT_BYTES,
@@ -48,7 +49,8 @@ from .answers import (
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
-from .pairs import PairSearch, values_of_arcs
+from .pairs import PairSearch, values_of_edges
+from .reweighting import NewWeights, reweighted_floats, weight_column
 from .searches import (
     NO_PATH_BY_DTYPE,
     PIECE,
@@ -75,13 +77,15 @@ Answer = TypeVar("Answer")
 Method = TypeVar("Method", bound=Callable)
 
 
-def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
+def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> Solver:
     """Prepare repeated searches on one graph: read it, lay it out on the card, compile the search from one source.
 
     Parameters
     ----------
     graph, directed
         See `shortest_paths`.
+    labels : bool, default True
+        If False, the solver takes and returns the numbers of vertices, from 0, also if the graph has labels.
 
     Returns
     -------
@@ -101,13 +105,13 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
     (np.float64(7.0), [0, 1, 2, 3])
     """
-    solver = Solver(graph, directed=directed)
+    solver = Solver(graph, directed=directed, labels=labels)
     if solver.on_card and choose_sssp(solver.graph, solver._card)[0] == NEAR_FAR:
         solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
 
 
-def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, directed: bool = True) -> Paths:
+def shortest_paths(graph: GraphLike, source: Hashable, *, limit: float = np.inf, directed: bool = True) -> Paths:
     """Find shortest paths from one source to all vertices.
 
     Parameters
@@ -118,8 +122,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
         True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
         within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
         cheapest one counts.
-    source : int
-        A vertex; vertices are numbered from 0.
+    source : int, or label
+        A vertex. Vertices are numbered from 0, unless the graph has labels (see `Graph.from_edges`).
     limit : float, default inf
         The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
     directed : bool, default True
@@ -215,9 +219,9 @@ def distances(
     ----------
     graph, limit, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (k,)
+    sources : array_like of int, or of labels, shape (k,)
         Vertices in any order; duplicates are allowed.
-    targets : array_like of int, shape (t,), optional
+    targets : array_like of int, or of labels, shape (t,), optional
         Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
@@ -236,7 +240,8 @@ def distances(
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
         result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2. With ``out="device"``, also if there is no GPU.
+        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
+        also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -326,11 +331,11 @@ def nearest(
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,), or None
+    sources : array_like of int, or of labels, shape (s,), or None
         Vertices in any order; duplicates are allowed. With `targets`, None stands for all vertices.
     k : int
         Number of vertices, 1 or more. Without `targets`, the source is one of them.
-    targets : array_like of int, shape (t,), optional
+    targets : array_like of int, or of labels, shape (t,), optional
         The facilities to choose from. All vertices by default. Duplicates count once.
     limit : float, default inf
         The largest distance, 0 or more.
@@ -342,9 +347,9 @@ def nearest(
     Nearest
         If `targets` is given. Ties are broken by the position in `targets`.
     scipy.sparse.csr_array of float64, shape (s, n)
-        Otherwise. A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit
-        entries. A row has fewer than `k` entries if the source reaches fewer vertices. Ties are broken by the vertex's
-        number.
+        Otherwise. A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as
+        the source's own, are explicit entries. A row has fewer than `k` entries if the source reaches fewer vertices.
+        Ties are broken by the vertex's number.
 
     Raises
     ------
@@ -382,7 +387,7 @@ def reachable(
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,)
+    sources : array_like of int, or of labels, shape (s,)
         Vertices in any order; duplicates are allowed.
     limit : float
         The largest distance, 0 or more.
@@ -392,7 +397,8 @@ def reachable(
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
+        A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as the source's
+        own, are explicit entries.
 
     Raises
     ------
@@ -422,7 +428,7 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (k,), optional
+    sources : array_like of int, or of labels, shape (k,), optional
         All vertices by default.
 
     Returns
@@ -576,8 +582,8 @@ class Solver:
 
     Parameters
     ----------
-    graph, directed
-        See `shortest_paths`.
+    graph, directed, labels
+        See `prepare`.
 
     Raises
     ------
@@ -594,10 +600,15 @@ class Solver:
     ([0, 1, 2, 3], None)
     """
 
-    def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
+    def __init__(self, graph: GraphLike, *, directed: bool = True, labels: bool = True) -> None:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
+        if not check_flag(labels, "labels") and isinstance(read, Graph):
+            read = read.without_labels()
+        if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
+            read = replace(read, network=Network(read.edges))
         self.graph, self._card = read if directed else read.undirected(), Card.visible()
+        self._given, self._prepared = read, self.graph
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _new_lock(self)
@@ -637,6 +648,8 @@ class Solver:
                 return  # the memory on the card belongs to the parent
             for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
+            if isinstance(new := vars(self.graph).get("new_weights"), NewWeights):
+                new.leave_card()
             if self._uses_gpu:
                 with self._context:
                     card.free_pending()
@@ -673,6 +686,63 @@ class Solver:
         graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
         return Float64(graph, self.graph.destinations)
 
+    def reweight(self, weights: Any) -> None:
+        """Change the weights of edges, and close edges or open them again. The result equals a new `prepare`.
+
+        The graph keeps its arcs, so a contraction hierarchy keeps its order and is adapted on the card, in a small part
+        of the time that `prepare` takes. To insert an edge, prepare a new graph.
+
+        Parameters
+        ----------
+        weights : array_like, shape (e,)
+            For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
+            graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
+            opens it again.
+            For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
+            to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
+            may be any finite numbers.
+
+        Raises
+        ------
+        InputError
+            If `weights` has a wrong length or type, or a weight is out of range. The solver is then unchanged.
+
+        Examples
+        --------
+        >>> import cuda_shortest_paths
+        >>> from cuda_shortest_paths.graph import Graph
+        >>> roads = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 1, 9])
+        >>> with cuda_shortest_paths.prepare(roads) as solver:
+        ...     solver.reweight([4, float("inf"), 9])
+        ...     solver.path(0, 2)
+        [0, 2]
+        """
+        with self._working():
+            given = weight_column(weights, self._edge_count, self.graph.name)
+            changed: Any = {}
+            if not isinstance(self._prepared, Graph):
+                graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
+            else:
+                scale, whole_only = self._prepared.scale, self._prepared.unit == 1
+                engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                graph, changed = engine.graph, {"_in_whole_numbers": engine}
+            for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
+                vars(self).pop(name, None)
+            self.graph = graph
+            vars(self).update(changed)
+
+    @cached_property
+    def _edge_count(self) -> int:
+        """The number of edges that the graph was made from."""
+        network = self._given.network if isinstance(self._given, Graph) else None
+        return int(network.edges.max(initial=-1)) + 1 if network else self._given.arcs
+
+    @cached_property
+    def _edges_of_floats(self) -> np.ndarray:
+        """The edge of each arc of a FloatGraph."""
+        numbered = replace(self._given, weights=np.arange(self._given.arcs))
+        return (numbered if self._prepared is self._given else numbered.undirected()).weights
+
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
         if isinstance(self.graph, Graph):
@@ -682,7 +752,7 @@ class Solver:
                 pass
         return ask(self._in_float64)
 
-    def shortest_paths(self, source: int, out: str = "host", *, limit: float = np.inf) -> Paths:
+    def shortest_paths(self, source: Hashable, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
 
         Parameters
@@ -693,6 +763,7 @@ class Solver:
             If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy and PyTorch use
             them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and the
             predecessor -1. No later search changes these arrays.
+            If the unit of the graph's weights is not 1, distances are of float64, and ``inf`` if there is no path.
 
         Returns
         -------
@@ -706,17 +777,27 @@ class Solver:
             is negative. With ``out="device"``, also if there is no GPU, if `limit` is given, or if a weight or a
             distance is not an integer from 0 to 2**31 - 2.
         """
-        source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
+        source, limit, out = self.graph.check_source(source), self._limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
             raise InputError('out="device" cannot be combined with a limit: take the results on the host')
         if out == "device":
             with self._left_on_card() as whole:
                 found = whole.near_far.search(source)
                 distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
+                distances = whole.near_far.in_users_unit(distances)
                 found.run.wait()
             return Paths(distances, predecessors, NEAR_FAR, ON_CARD)
         with self._working():
-            return self._answer(lambda engine: engine.paths(source, limit))
+            return self._in_users_unit(self._answer(lambda engine: engine.paths(source, limit)))
+
+    def _limit(self, limit: float) -> float:
+        """Check a limit and return it in the graph's units."""
+        return self.graph.scale.whole(_check_limit(limit))
+
+    def _in_users_unit(self, found: Paths) -> Paths:
+        """Convert the distances to the user's unit in place."""
+        self.graph.scale.apply(found.distances)
+        return found
 
     @contextmanager
     def _left_on_card(self) -> Iterator[WholeNumbers]:
@@ -737,17 +818,17 @@ class Solver:
             "the host"
         )
 
-    def path(self, source: int, target: int) -> list[int] | None:
+    def path(self, source: Hashable, target: Hashable) -> list | None:
         """Find a shortest path between two vertices.
 
         Parameters
         ----------
-        source, target : int
-            Vertices; they are numbered from 0.
+        source, target : int, or label
+            Vertices.
 
         Returns
         -------
-        list of int or None
+        list of int, or of labels, or None
             The vertices of the path, from source to target; None if there is no path.
 
         Raises
@@ -773,14 +854,14 @@ class Solver:
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self._working():
-            return self._answer(lambda engine: engine.all_pairs())
+            return self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
 
         Parameters
         ----------
-        sources : array_like of int, shape (k,)
+        sources : array_like of int, or of labels, shape (k,)
             Vertices in any order; duplicates are allowed.
         limit
             See `shortest_paths`.
@@ -796,7 +877,7 @@ class Solver:
             If the sources are not a one-dimensional array of vertices, `limit` is not a number of 0 or more, or the
             result does not fit in the host's memory. Also if `limit` is given and a weight is negative.
         """
-        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, _check_limit(limit)
+        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, self._limit(limit)
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
         for_pair = FLOAT_BYTES if limit == np.inf else LIMITED_BYTES
         memory.require(for_pair * len(sources) * n, what, "take fewer sources at once")
@@ -807,7 +888,7 @@ class Solver:
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
         with self._working():
-            return self._answer(lambda engine: engine.paths_from(sources, limit))
+            return self._in_users_unit(self._answer(lambda engine: engine.paths_from(sources, limit)))
 
     @_documented_by(distances)
     def distances(
@@ -827,7 +908,7 @@ class Solver:
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
                 found = found.reshape(wanted.shape)
-            return Distances(self.graph.named(wanted.sources), wanted.targets, found, key, ON_CARD)
+            return Distances(*self._ends(wanted), found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
@@ -835,13 +916,17 @@ class Solver:
             "take fewer sources at once (distance_pieces), or eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
-        return Distances(self.graph.named(wanted.sources), wanted.targets, found, *self._fill(wanted, found))
+        return Distances(*self._ends(wanted), found, *self._fill(wanted, found))
+
+    def _ends(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sources and targets, by their labels if they have some."""
+        return self.graph.named(wanted.sources), self.graph.named(wanted.targets)
 
     @cached_property
     def _pairs(self) -> PairSearch:
         """Searches between pairs."""
         whole = self._in_whole_numbers if isinstance(self.graph, Graph) else None
-        return PairSearch(self.graph, whole, self._integer_rows, 1 / getattr(self.graph, "unit", 1.0))
+        return PairSearch(self.graph, whole, self._integer_rows)
 
     def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each of some distinct sources with its distances in the graph's integers, float64, (n,)."""
@@ -856,17 +941,20 @@ class Solver:
 
     def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
         """Return the wanted distances with sums of a second value."""
-        values, on_card = values_of_arcs(self.graph, second), out == "device"
+        values, on_card = values_of_edges(self.graph, second), out == "device"
         with self._left_on_card() if on_card else self._working():
             distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
-        sources, targets = self.graph.named(wanted.sources), self.graph.named(wanted.targets)
-        return Distances(sources, targets, distances, variant, reason, second=sums)
+        return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
 
     @_documented_by(pair_distances)
     def pair_distances(
         self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
     ) -> Distances:
-        kind, on_card, (given, ends) = _check_type(dtype), _check_out(out) == "device", self._ends(sources, targets)
+        kind, on_card, (given, ends) = (
+            self._check_type(dtype),
+            _check_out(out) == "device",
+            self._pair_ends(sources, targets),
+        )
         with self._left_on_card() if on_card else self._working():
             distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
         return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
@@ -875,13 +963,13 @@ class Solver:
     def routes(
         self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
     ) -> Routes:
-        on_card, (given, ends) = _check_out(out) == "device", self._ends(sources, targets)
-        values = None if second is None else values_of_arcs(self.graph, second)
+        on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
+        values = None if second is None else values_of_edges(self.graph, second)
         with self._left_on_card() if on_card else self._working():
             found = self._pairs.routes(given, ends, values, on_card=on_card)
         return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
 
-    def _ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    def _pair_ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Return the ends of pairs. Large arrays of integers are checked later: on the card, if they go there."""
         plain = not isinstance(self.graph, Graph) or self.graph.network is None
         given, ends = (
@@ -926,10 +1014,14 @@ class Solver:
         given = check_sources(self.graph, sources)
         ends = np.arange(self.graph.destinations) if targets is None else check_sources(self.graph, targets, "target")
         every = targets is None and len(ends) == self.graph.vertices
-        kind, most = _check_type(dtype), _check_limit(limit)
-        if kind == np.int32 and not isinstance(self.graph, Graph):
+        kind, most = self._check_type(dtype), self._limit(limit)
+        return Wanted(given, ends, every, kind, most, len(np.unique(given)), self.graph.scale)
+
+    def _check_type(self, dtype: DTypeLike) -> np.dtype:
+        kind = _check_type(dtype)
+        if kind == np.int32 and (self.graph.scale != (1, 1) or not isinstance(self.graph, Graph)):
             raise no_int32(self.graph.name)
-        return Wanted(given, ends, every, kind, most, len(np.unique(given)))
+        return kind
 
     @_documented_by(nearest)
     def nearest(
@@ -942,7 +1034,7 @@ class Solver:
         reverse: bool = False,
     ) -> sparse.csr_array | Nearest:
         given = None if sources is None else check_sources(self.graph, sources)
-        count, limit, reverse = _check_positive(k, "k"), _check_limit(limit), check_flag(reverse, "reverse")
+        count, limit, reverse = _check_positive(k, "k"), self._limit(limit), check_flag(reverse, "reverse")
         if targets is not None:
             return self._nearest_of(given, check_sources(self.graph, targets, "target"), count, limit, reverse)
         if given is None:
@@ -1008,10 +1100,11 @@ class Solver:
             else:
                 for place, row in enumerate(table, first):
                     nearest.insert(place, row)
-        found, distances = nearest.found[:, inverse].T, nearest.distances[:, inverse].T
+        found, distances = nearest.found[:, inverse].T, np.ascontiguousarray(nearest.distances[:, inverse].T)
+        self.graph.scale.apply(distances)
         counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
         vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
-        return FoundNearest(np.ascontiguousarray(vertices), np.ascontiguousarray(distances), counts, *how)
+        return FoundNearest(np.ascontiguousarray(vertices), distances, counts, *how)
 
     def _named(self, vertices: np.ndarray) -> np.ndarray:
         """Return the labels of vertices if the graph has labels; for -1, no vertex, -1 or None."""
@@ -1026,7 +1119,7 @@ class Solver:
 
     @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
-        given, limit = check_sources(self.graph, sources), _check_limit(limit)
+        given, limit = check_sources(self.graph, sources), self._limit(limit)
         reverse = check_flag(reverse, "reverse")
         with self._working():
             return (self._backward if reverse else self)._select(given, limit=limit)
@@ -1043,6 +1136,7 @@ class Solver:
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
+        self.graph.scale.apply(data)
         selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
         return selected[:, : self.graph.destinations] if self._has_turns else selected
 
@@ -1068,7 +1162,7 @@ class Solver:
 
         Parameters
         ----------
-        sources : array_like of int, shape (k,), optional
+        sources : array_like of int, or of labels, shape (k,), optional
             All vertices by default.
         reciprocals : bool, default False
             Whether to sum the reciprocal distances too. In a hierarchy the sums' last digits vary from call to call.
@@ -1090,9 +1184,15 @@ class Solver:
 
         with self._working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
-        found = replace(found, sources=self.graph.named(once))
-        arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
-        return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
+        arrays: Any = {name: value[inverse] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+        scale = self.graph.scale
+        if scale != (1, 1):
+            for name in ("eccentricity", "total"):
+                arrays[name] = scale.apply(arrays[name].astype(np.float64))
+            if reciprocals:
+                arrays["reciprocals"] *= scale.divisor / scale.factor
+        arrays |= {name: self.graph.named(arrays[name]) for name in ("sources", "farthest")}
+        return replace(found, **arrays)
 
 
 class KeptNearest:

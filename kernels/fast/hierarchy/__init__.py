@@ -3,6 +3,7 @@
 elimination     the order and the elimination tree, which depend on the arcs only
 fragments       the tree cut into fragments, as the kernels read it
 customize       weights of the hierarchy's arcs
+reweighting     new weights
 one_source      distances from one source
 many_sources    distances from many sources, as a matrix or reduced to a few numbers per source
 all_pairs       searches from many sources in pieces that fit in the card's memory

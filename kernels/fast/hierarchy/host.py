@@ -244,17 +244,20 @@ def walk_back(last, tails, target):
 
 
 class HostHierarchy:
-    """A graph's hierarchy, customized on the host. Raises InputError if the graph is unfit."""
+    """A graph's hierarchy, customized on the host with some weights of its arcs: int32, (m,), INF for a closed arc.
 
-    def __init__(self, graph: Graph):
+    Raises InputError if the graph is unfit.
+    """
+
+    def __init__(self, graph: Graph, weights: np.ndarray):
         self.graph = graph
         self.hierarchy, fragments = cutting.hierarchy_and_fragments(graph)
         self.rows, self.height, count = fragments.vertex_rows, self.hierarchy.height, len(fragments.heads)
-        weights, codes = np.full((2, count), INF, np.int64), np.full((2, count), NO_CODE)
+        of_arcs, codes = np.full((2, count), INF, np.int64), np.full((2, count), NO_CODE)
         self.by_edge = arcs_by_edge(graph)
-        own = fragments.places[self.by_edge], graph.weights[self.by_edge]
-        customize(*own, fragments.start, fragments.heads, *weights, *codes)
-        self.arcs = Arcs(fragments.start, fragments.heads, fragments.depths, *weights, *codes)
+        own = fragments.places[self.by_edge], weights[self.by_edge]
+        customize(*own, fragments.start, fragments.heads, *of_arcs, *codes)
+        self.arcs = Arcs(fragments.start, fragments.heads, fragments.depths, *of_arcs, *codes)
 
     def sums(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the sums of a value of the graph's arcs, (m,), over the hierarchy's arcs, up and down."""

@@ -33,9 +33,10 @@ import numpy as np
 
 from ...gpu.card import SIMULATED
 from ...gpu.compiler import cuda
-from ...gpu.intrinsics import LAUNCH_BOUNDS, i32, i64, load_four, thread_x, u32, u64
+from ...gpu.intrinsics import LAUNCH_BOUNDS, f64, i32, i64, load_four, thread_x, u32, u64
 from ...gpu.launching import blocks_for
 from ...graph import INF, starts
+from ...units import Scale
 from . import fragments as cutting
 from .customize import NO_PATH, OnCard, add
 from .host import FoundRoutes, arcs_by_edge
@@ -229,13 +230,13 @@ def find_hub(row, other, depths, places, hubs):
 
 @cuda.jit
 def search_pairs(  # noqa: PLR0913
-    sources, targets, width, most, depths, places, hubs, per_unit, none, out, seen, to_sums, back_sums, sums
+    sources, targets, width, most, depths, places, hubs, scale, none, out, seen, to_sums, back_sums, sums
 ):
-    """Set out[i] to the distance of pair i, over per_unit[0]; none[0] if it exceeds `most` or there is no path.
+    """Set out[i] to the distance of pair i; none[0] if it exceeds `most` or there is no path.
 
-    Set seen[0] = 1 if there is no path, seen[1] = 1 if an end is not a vertex. Pair i is (sources[i], targets[i]) if
-    `width` is 0, else (sources[i // width], targets[i % width]). If `sums` is not empty, set sums[i] to the sum of the
-    second value, NaN if out[i] is none[0].
+    The distance is divided by scale[0] and multiplied by scale[1]. Set seen[0] = 1 if there is no path, seen[1] = 1 if
+    an end is not a vertex. Pair i is (sources[i], targets[i]) if `width` is 0, else (sources[i // width],
+    targets[i % width]). If `sums` is not empty, set sums[i] to the sum of the second value, NaN if out[i] is none[0].
     """
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(out)):
@@ -251,10 +252,10 @@ def search_pairs(  # noqa: PLR0913
         near = distance <= most and hub >= 0
         if not near:
             out[i] = none[0]
-        elif per_unit[0] == 1:
+        elif scale[0] == 1 and scale[1] == 1:
             out[i] = distance
         else:
-            out[i] = distance / per_unit[0]
+            out[i] = f64(distance) / scale[0] * scale[1]
         if len(sums):
             if not near:
                 sums[i] = np.nan
@@ -263,17 +264,18 @@ def search_pairs(  # noqa: PLR0913
 
 
 @cuda.jit
-def set_own_codes(positions, weights, up, down, codes):
+def set_own_codes(by_edge, positions, weights, up, down, codes):
     """Give a code to each arc of the hierarchy that stands for an arc of the graph: the least of several."""
-    arc = u64(thread_x())
-    if arc < u64(len(positions)):
+    code = u64(thread_x())
+    if code < u64(len(by_edge)):
+        arc = by_edge[code]
         position, weight = positions[arc], u32(weights[arc])
         if position >= 0 and weight < NO_PATH:
             if position & 1:
                 if down[position >> 1] == weight:
-                    cuda.atomic.min(codes.down, position >> 1, arc)
+                    cuda.atomic.min(codes.down, position >> 1, code)
             elif up[position >> 1] == weight:
-                cuda.atomic.min(codes.up, position >> 1, arc)
+                cuda.atomic.min(codes.up, position >> 1, code)
 
 
 @cuda.jit
@@ -440,9 +442,8 @@ class HubSearch:
         order, arcs = cutting.triangles(fragments), len(fragments.heads)
         run.require(16 * arcs + 12 * on.graph.arcs + 4 * arcs)
         codes = Codes(*run.upload(*(np.full(max(1, arcs), NO_CODE) for _ in Codes._fields)))
-        by_edge = arcs_by_edge(on.graph)
-        positions, weights, tails = run.upload(fragments.places[by_edge], on.graph.weights[by_edge], order.tails)
-        own = positions, weights, on.up, on.down, codes
+        by_edge, tails = run.upload(arcs_by_edge(on.graph), order.tails)
+        own = by_edge, on.places, on.weights, on.up, on.down, codes
         both = tails, on.start, on.heads, on.up, on.down, codes
         self._go(
             (set_own_codes, blocks_for(max(1, on.graph.arcs), run.block), run.block, own),
@@ -477,7 +478,7 @@ class HubSearch:
     def pairs(
         self,
         ends: list,
-        per_unit: float,
+        scale: Scale,
         none: np.ndarray,
         out: Any,
         *,
@@ -491,9 +492,9 @@ class HubSearch:
         card, float64.
         """
         run, noted = self.run, np.zeros(2, np.int32)
-        scale, none, seen, nothing = run.upload(np.full(1, per_unit), none, noted, NO_SECONDS)
+        numbers, none, seen, nothing = run.upload(np.array(scale), none, noted, NO_SECONDS)
         (sums,) = run.allocate((out.size, np.float64)) if second else (nothing,)
-        into = scale, none, out, seen, *(second or (nothing, nothing)), sums
+        into = numbers, none, out, seen, *(second or (nothing, nothing)), sums
         given = *ends, np.uint32(width), np.uint32(most), self.arcs.depths, self.places, self.hubs
         self._go((search_pairs, blocks_for(max(1, out.size), 256), 256, (*given, *into)))
         run.download((seen, noted))
@@ -525,5 +526,5 @@ class HubSearch:
         sums = run.upload(NO_SECONDS)[0]
         if second:
             (distances,) = run.allocate((count, np.float64))
-            _, _, sums = self.pairs(ends, 1.0, np.full(1, np.inf), distances, second=second)
+            _, _, sums = self.pairs(ends, Scale(1.0, 1.0), np.full(1, np.inf), distances, second=second)
         return FoundRoutes(found, edges, edge_start, vertices, vertex_start, sums)

@@ -358,7 +358,8 @@ class ManySources:
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
     of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
     level a list of its classes, the widest first. A class is a tuple: kernel, sources per thread, bytes of shared
-    memory, tasks, and the kernel that also sums reciprocals.
+    memory, tasks, and the kernel that also sums reciprocals. fill_records: a function that takes over the weights of
+    the hierarchy.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -383,9 +384,9 @@ class ManySources:
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = RecordsOnCard(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
-        filling = run.prepare_async((fill_records, blocks, run.block, (arcs, on_card.down, words)))
+        self.fill_records = run.prepare_async((fill_records, blocks, run.block, (arcs, on_card.down, words)))
         with run.phase("customize"):
-            filling()
+            self.fill_records()
 
     @property
     def source_bytes(self) -> int:

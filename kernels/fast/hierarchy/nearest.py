@@ -29,6 +29,7 @@ from ...gpu.compiler import cuda, uint64
 from ...gpu.intrinsics import FULL_WARP, LAUNCH_BOUNDS, f64, i32, i64, thread_x, u32, u64
 from ...gpu.launching import blocks_for
 from ...graph import kept, starts
+from ...units import Scale
 from .all_pairs import fill
 from .customize import GROUP, OnCard
 from .fragments import Fragments
@@ -208,8 +209,10 @@ def sweep(depth_start, order, start, heads, weights, k, bound, lists):
 
 
 @cuda.jit
-def take_nearest(k, unit, rows, facilities, lists, distances, found, counts):
-    """Copy the lists of `rows`: distances times `unit`, inf if there is no facility, and facilities, else -1.
+def take_nearest(k, scale, rows, facilities, lists, distances, found, counts):
+    """Copy the lists of `rows`: distances, inf if there is no facility, and facilities, else -1.
+
+    scale: distances are divided by the first number and multiplied by the second.
 
     facilities: the vertex of each facility. counts: add 1 for each row whose nearest facility this is.
     """
@@ -221,7 +224,7 @@ def take_nearest(k, unit, rows, facilities, lists, distances, found, counts):
             distances[i], found[i] = f64(np.inf), i32(-1)
         else:
             facility = u32(key)
-            distances[i], found[i] = f64(u64(key >> HALF)) * unit[0], facilities[facility]
+            distances[i], found[i] = f64(u64(key >> HALF)) / scale[0] * scale[1], facilities[facility]
             if rank == u64(0):
                 cuda.atomic.add(counts, facility, i32(1))
 
@@ -298,7 +301,7 @@ class NearestSearch:
         run.launch_steps([(sweep, run.multiprocessors, threads, swept, shared)])
         return lists
 
-    def take(self, sources: np.ndarray | None, facilities: np.ndarray, k: int, unit: float, lists: Any) -> Any:
+    def take(self, sources: np.ndarray | None, facilities: np.ndarray, k: int, scale: Scale, lists: Any) -> Any:
         """Return what `search` found for some vertices, by default for all, as arrays on the card.
 
         The arrays are distances, float64, (s * k,); facilities as vertices, int32, (s * k,); and the number of sources
@@ -309,9 +312,9 @@ class NearestSearch:
         size = len(rows) * k
         distances = self.room.array("distances", size, np.float64)[:size]
         found = self.room.array("facilities", size, np.int32)[:size]
-        vertices, counts, units = run.upload(
-            facilities.astype(np.int32), np.zeros(len(facilities), np.int32), np.array([unit])
+        vertices, counts, factors = run.upload(
+            facilities.astype(np.int32), np.zeros(len(facilities), np.int32), np.array(scale, np.float64)
         )
-        taken = np.uint32(k), units, rows, vertices, lists, distances, found, counts
+        taken = np.uint32(k), factors, rows, vertices, lists, distances, found, counts
         run.launch((take_nearest, blocks_for(size, run.block), run.block, taken))
         return distances, found, counts

@@ -9,6 +9,7 @@ from kernels.check import oracle
 from kernels.fast.hierarchy import host, hubs
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.graph import INF, Graph
+from kernels.units import Scale
 from tests.kernels.fast.test_hierarchy import SHAPES
 from tests.support import graphs
 
@@ -50,7 +51,7 @@ def assert_routes(on: Graph, sources, targets, distances, start, arcs) -> None:
 
 def test_routes_on_the_host(shape):
     sources, targets = (ends.ravel() for ends in np.indices((shape.vertices,) * 2)[:, :20])
-    search = host.HostHierarchy(shape)
+    search = host.HostHierarchy(shape, shape.weights)
     assert_routes(shape, sources, targets, *search.routes(sources, targets))
     np.testing.assert_array_equal(search.pairs(sources, targets), exact(shape, sources, targets))
 
@@ -64,11 +65,11 @@ def searching(on: Graph) -> hubs.HubSearch:
 def test_distances_of_pairs(shape):
     sources, targets = random_pairs(shape, 60)
     search, distances = searching(shape), exact(shape, sources, targets)
-    for most, per_unit, dtype in ((INF - 1, 1.0, np.int32), (20, 10.0, np.float64)):
+    for most, scale, dtype in ((INF - 1, Scale(1, 1), np.int32), (20, Scale(10, 1), np.float64)):
         (out,) = search.run.allocate((60, dtype))
         none = np.array([INF if dtype == np.int32 else np.inf], dtype)
-        unreached, wrong, _ = search.pairs(search.run.upload(sources, targets), per_unit, none, out, most=most)
-        np.testing.assert_array_equal(np.asarray(out), np.where(distances > most, none[0], distances / per_unit))
+        unreached, wrong, _ = search.pairs(search.run.upload(sources, targets), scale, none, out, most=most)
+        np.testing.assert_array_equal(np.asarray(out), np.where(distances > most, none[0], distances / scale.divisor))
         assert unreached == (distances == INF).any() and not wrong
 
 
@@ -77,14 +78,14 @@ def test_an_end_that_is_no_vertex(end):
     search = searching(network("weights of 0"))
     (out,) = search.run.allocate((2, np.int32))
     ends = search.run.upload(np.array([0, end], np.int32), np.array([1, 2], np.int32))
-    assert search.pairs(ends, 1.0, np.array([INF], np.int32), out)[1]
+    assert search.pairs(ends, Scale(1, 1), np.array([INF], np.int32), out)[1]
 
 
 def test_routes_are_those_of_the_host_and_so_are_the_sums(shape):
     sources, targets = random_pairs(shape, 40)
     search, values = searching(shape), np.random.default_rng(8).integers(1, 9, shape.arcs).astype(float)
     found = search.routes(sources, targets, search.second(values))
-    distances, start, arcs = host.HostHierarchy(shape).routes(sources, targets)
+    distances, start, arcs = host.HostHierarchy(shape, shape.weights).routes(sources, targets)
     np.testing.assert_array_equal(np.asarray(found.distances), distances)
     np.testing.assert_array_equal(found.edge_start, start)
     np.testing.assert_array_equal(np.asarray(found.edges), arcs)
@@ -104,9 +105,9 @@ def test_a_table_is_all_pairs_of_its_ends():
     sources, targets = np.arange(5), np.arange(7, 16)
     (out,) = search.run.allocate((45, np.int32))
     ends = search.run.upload(sources, targets)
-    *_, sums = search.pairs(ends, 1.0, np.array([INF], np.int32), out, width=9, second=search.second(values))
+    *_, sums = search.pairs(ends, Scale(1, 1), np.array([INF], np.int32), out, width=9, second=search.second(values))
     np.testing.assert_array_equal(np.asarray(out), exact(on, np.repeat(sources, 9), np.tile(targets, 5)))
-    hops = np.diff(host.HostHierarchy(on).routes(np.repeat(sources, 9), np.tile(targets, 5))[1])
+    hops = np.diff(host.HostHierarchy(on, on.weights).routes(np.repeat(sources, 9), np.tile(targets, 5))[1])
     np.testing.assert_array_equal(np.asarray(sums), np.where(np.asarray(out) == INF, np.nan, hops))
 
 

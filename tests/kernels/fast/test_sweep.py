@@ -7,6 +7,7 @@ from kernels.fast.hierarchy import nearest
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.graph import INF, Graph
 from kernels.run import Run
+from kernels.units import Scale
 from tests.kernels.fast.test_hierarchy import SHAPES, mixed, small_fragments  # noqa: F401
 from tests.kernels.fast.test_targets import all_distances
 
@@ -37,7 +38,7 @@ def test_the_nearest_facilities_of_all_vertices(name, most, monkeypatch):
         for reverse in (False, True):
             lists = search.search(facilities, min(k, count), most, reverse=reverse)
             sources = None if reverse else random.integers(0, n, n)
-            distances, found, counts = search.take(sources, facilities, min(k, count), 0.5, lists)
+            distances, found, counts = search.take(sources, facilities, min(k, count), Scale(4.0, 2.0), lists)
             to = exact[facilities].T if reverse else exact[sources][:, facilities]
             distances_right, right = expected(to, facilities, k, most)
             np.testing.assert_array_equal(np.reshape(found, (n, -1)), right)

@@ -27,9 +27,10 @@ from kernels.fast import (
     near_far_kernels,
     near_far_layout,
     probe,
+    results,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, hubs, many_sources, nearest, targets, within
+from kernels.fast.hierarchy import all_pairs, hubs, many_sources, nearest, reweighting, targets, within
 from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
@@ -37,6 +38,7 @@ from kernels.graph import INF
 from kernels.library.searches import NO_PATH_BY_DTYPE
 from kernels.registry import VARIANTS
 from kernels.run import Result
+from kernels.units import Scale
 from tests import revisions
 from tests.support.recorder import SHARED, Recorder, path
 
@@ -70,6 +72,10 @@ ATOMICS = {
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
     "fast.hierarchy.hubs": {name: {"min.u64": 2} for name in ("set_own_codes", "set_codes")},
     "fast.hierarchy.nearest": {"take_nearest": {"add.u32": 1}},
+    "fast.hierarchy.reweighting": {
+        "read_weights": {"min.u64": 1},
+        "weigh_arcs": {"add.u64": 2, "max.u64": 1},
+    },
     "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
@@ -158,8 +164,11 @@ def in_hierarchy():
         run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
     search.allocate(1)
     within.Selection(search, 1).take(np.zeros(1))
+    reweighter = reweighting.Reweighter(search.on_card, on.edges)
+    for kind in (np.int32, np.int64, np.float32, np.float64):
+        reweighter.apply(reweighter.read(np.zeros(on.arcs, kind), on.scale, whole_only=True))
     to_nearest, facilities = nearest.NearestSearch(search.on_card), np.array([7])
-    to_nearest.take(None, facilities, 1, 1.0, to_nearest.search(facilities, 1, INF - 1, reverse=False))
+    to_nearest.take(None, facilities, 1, on.scale, to_nearest.search(facilities, 1, INF - 1, reverse=False))
 
 
 def reduced():
@@ -178,9 +187,16 @@ def between_pairs():
     second, end = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
     for kind in NO_PATH_BY_DTYPE:
         none, out = np.empty(1, kind), np.empty(1, kind)
-        search.pairs([end, end], 1.0, none, out)
-        search.pairs([end, end], 1.0, none, out, second=second)
+        search.pairs([end, end], Scale(1, 1), none, out)
+        search.pairs([end, end], Scale(1, 1), none, out, second=second)
     search.routes(end, end)
+
+
+def scaled():
+    """Convert distances to the user's unit, for each type of distances."""
+    run, numbers = Recorder(), np.ones(2)
+    for found, out in ((np.int32, np.float32), (np.int32, np.float64), (np.float64, np.float64)):
+        run.launch((results.scale, 1, run.block, (np.zeros(2, found), numbers, np.zeros(2, out))))
 
 
 # What the library launches besides variants, and how many kernels these are.
@@ -190,6 +206,7 @@ OTHERS = {
     "in_hierarchy": (in_hierarchy, None),
     "reduced": (reduced, None),
     "between_pairs": (between_pairs, None),
+    "scaled": (scaled, 3),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 

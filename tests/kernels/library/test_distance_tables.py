@@ -70,10 +70,17 @@ def town(weights=range(5)) -> Graph:
     return Graph.from_arcs(28, *arcs)
 
 
+def in_quarters() -> Graph:
+    """Return a town with fractional weights, which floats add up exactly."""
+    grid = town([3, 0, 2, 1])
+    return Graph.from_edges(grid.tails, grid.indices, grid.weights / 4, vertices=grid.vertices, unit=0.25)
+
+
 GRAPHS = {
     "town": town,
     "weights of 0": lambda: town([0, 0, 1]),
     "streets": lambda: graphs.grid(16),
+    "in quarters": in_quarters,
     "directed": lambda: graphs.sparse(24),
     "no arcs": lambda: Graph.from_arcs(3, [], [], []),
 }
@@ -101,7 +108,8 @@ def as_type(distances, dtype):
 
 def assert_tables(graph, array, variant):
     n = array.shape[0]
-    dtypes = (np.float64, np.float32, np.int32) if isinstance(graph, Graph) else (np.float64, np.float32)
+    whole = isinstance(graph, Graph) and graph.unit == 1
+    dtypes = (np.float64, np.float32, np.int32) if whole else (np.float64, np.float32)
     for count, ends, tried in (
         *((5, drawn(n, 7, 1), dtypes), (9, None, dtypes)),
         *((1, [n - 1], dtypes[:1]), (0, [0], dtypes[1:2]), (2, [], dtypes[-1:])),
@@ -117,8 +125,8 @@ def assert_tables(graph, array, variant):
     sources, ends = drawn(n, 9), drawn(n, 4, 2)
     parts = list(kernels.distance_pieces(graph, sources, ends, dtype="f4", rows=4))
     assert [which for which, _ in parts] == [slice(0, 4), slice(4, 8), slice(8, 9)]
-    whole = table(array, sources, ends).astype(np.float32)
-    np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), whole, strict=True)
+    expected = table(array, sources, ends).astype(np.float32)
+    np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), expected, strict=True)
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, *FLOATS])
@@ -147,8 +155,32 @@ def test_limits_without_a_card(no_card):
 
 
 @pytest.mark.simulator
-def test_limits_on_a_card(on_card):
-    assert_limited(town(), town().to_scipy())
+@pytest.mark.parametrize("make", [town, in_quarters])
+def test_limits_on_a_card(make, on_card):
+    assert_limited(make(), make().to_scipy())
+
+
+@pytest.mark.simulator
+def test_distances_on_a_card_are_the_floats_that_are_nearest_to_decimals(on_card):
+    tenths = chain(*range(1, 20))
+    graph = Graph.from_edges(tenths.tails, tenths.indices, tenths.weights / 10, vertices=tenths.vertices)
+    ends = np.arange(20)
+    totals = table(tenths.to_scipy(), [0, 3], ends) / 10
+    with kernels.Solver(graph) as searching:
+        for dtype in (np.float64, np.float32):
+            for targets in (None, ends):
+                found = searching.distances([0, 3], targets, dtype=dtype)
+                np.testing.assert_array_equal(found.distances, totals.astype(dtype), strict=True)
+            left = searching.distances([0, 3], ends, dtype=dtype, out="device").distances
+            np.testing.assert_array_equal(left.copy_to_host(), totals.astype(dtype), strict=True)
+        row = searching.shortest_paths(3, out="device")
+        np.testing.assert_array_equal(row.distances.copy_to_host(), totals[1], strict=True)
+        np.testing.assert_array_equal(searching.shortest_paths(3).distances, totals[1], strict=True)
+        farthest = searching.eccentricities([3, 0])
+        assert farthest.eccentricity.tolist() == [totals[1, -1], totals[0, -1]]
+        np.testing.assert_allclose(farthest.total, [totals[1, 3:].sum(), totals[0].sum()])
+        within = searching.reachable([3], totals[1, 9])
+        assert within.indices.tolist() == list(range(3, 10)) and within.data.tolist() == totals[1, 3:10].tolist()
 
 
 @pytest.mark.simulator

@@ -447,23 +447,21 @@ def test_a_graph_of_the_columns_of_a_frame():
     assert rows(Graph.from_edges([], [], [], vertices=1, directed=False)) == ([0, 0], [], [])
 
 
-NO_WHOLE_WEIGHT = "is not a whole number up to 2147483646: other weights are for SciPy sparse arrays"
-
-
 @pytest.mark.parametrize(
     ("columns", "more", "message"),
     [
         (([], []), {}, r"a graph without edges: give the number of vertices \(vertices=n\)"),
-        (([0, 1], [1, 3]), {"vertices": 3}, r"arc 1: head 3 is outside \[0, 2\]"),
-        (([-1], [1]), {}, r"arc 0: tail -1 is outside \[0, 1\]"),
-        (([0], [2**40]), {}, "a graph has 1 to 2,147,483,647 vertices, not 1,099,511,627,777"),
-        ((["a"], ["b"]), {}, f"{TAILS}integers, not <U1"),
-        (([0.0], [1.0]), {}, f"{TAILS}integers, not float64"),
+        (([0, 1], [1, 3]), {"vertices": 3}, r"edge 1: head 3 is outside \[0, 2\]"),
+        (([-1], [1]), {}, r"edge 0: tail -1 is outside \[0, 1\]"),
+        (([0], [2**40]), {"vertices": 5}, r"edge 0: head 1099511627776 is outside \[0, 4\]"),
+        ((["a"], ["b"]), {"vertices": 2}, f"{TAILS}integers, not object"),
+        (([0.0], [1.0]), {}, "tails of the edges must be integers or labels, not float64"),
+        ((np.array([0.0]), [1]), {}, "tails of the edges must be integers or labels, not float64"),
         (([0, 1], [1, 2], [1]), {}, "tails, heads and weights differ in length: 2, 2, 1"),
-        *((([0, 1], [1, 2], [1, w]), {}, f"edge 1: weight {w} {NO_WHOLE_WEIGHT}") for w in (0.5, np.nan, np.inf)),
-        (([0], [1], [-1.0]), {}, r"arc 0: weight -1 is outside \[0, 2147483646\]"),
-        (([0], [1], [None]), {}, f"{WEIGHTS}integers, not object"),
-        (([0], [1], [[1.0]]), {}, f"{WEIGHTS}of one dimension"),
+        (([0, 1], [1, 2], [1, np.inf]), {}, "edge 1: weight inf is not a finite number of 0 or more"),
+        (([0], [1], [-1.0]), {}, "edge 0: weight -1.0 is not a finite number of 0 or more"),
+        (([0], [1], [2**31]), {}, r"edge 0: weight 2147483648 is above 2\^31 - 2 units of 1"),
+        (([0], [1], np.ones((1, 1))), {}, "weights must be a list or an array of one dimension"),
         (([0], [1]), {"vertices": 2.0}, f"{VERTICES}2.0"),
     ],
 )
@@ -532,8 +530,7 @@ def test_a_graph_of_networkx(kind, weight):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (nx.Graph([(0, 1, {"weight": 0.5})]), f"edge 0: weight 0.5 {NO_WHOLE_WEIGHT}"),
-        (nx.Graph([(0, 1, {"weight": "far"})]), f"{WEIGHTS}integers"),
+        (nx.Graph([(0, 1, {"weight": "far"})]), "edge 0: weight 'far' is not a number"),
         (nx.Graph(), "a graph has 1 to 2,147,483,647 vertices, not 0"),
         (np.eye(2), "a NetworkX graph is needed, not <class 'numpy.ndarray'>"),
     ],
@@ -847,7 +844,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
 
 
 def test_rows_pay_later_than_what_is_reduced(streets):
-    for many, least in zip(choice.BREAK_EVEN, (400, 350, 1100), strict=True):
+    for many, least in zip(choice.BREAK_EVEN, (400, 350, 1100, 400), strict=True):
         assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
         assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
 

@@ -261,15 +261,15 @@ def test_a_process_that_is_forked_while_the_card_is_taken(monkeypatch):
 @forks
 def test_a_process_that_is_forked_while_a_property_is_computed(no_card, monkeypatch):
     """In Python 3.11, functools.cached_property holds a lock meanwhile."""
-    reached, release, of, here = threading.Event(), threading.Event(), Graph.to_scipy, threading.current_thread()
+    reached, release, of, here = threading.Event(), threading.Event(), Graph.to_integers, threading.current_thread()
 
-    def to_scipy(graph):
+    def to_integers(graph):
         if threading.current_thread() is not here:
             reached.set()
             release.wait(60)
         return of(graph)
 
-    monkeypatch.setattr(Graph, "to_scipy", to_scipy)
+    monkeypatch.setattr(Graph, "to_integers", to_integers)
     with in_a_thread(lambda: kernels.prepare(chain(1)).distances([0]), reached, release):
         assert in_a_fork(lambda: kernels.prepare(chain(1, 2)).distances([0]).distances.tolist()) == [[0, 1, 3]]
 
@@ -352,8 +352,8 @@ def test_a_closed_solver_gives_back_its_memory(on_card):
 
 
 def test_scipys_array_is_made_once(no_card, monkeypatch):
-    made, of = [], Graph.to_scipy
-    monkeypatch.setattr(Graph, "to_scipy", lambda graph: made.append(1) or of(graph))
+    made, of = [], Graph.to_integers
+    monkeypatch.setattr(Graph, "to_integers", lambda graph: made.append(1) or of(graph))
     solver = kernels.prepare(chain(4, 5))
     for _ in range(2):
         assert solver.shortest_paths(0).distances.tolist() == solver.distances([0]).distances[0].tolist() == [0, 4, 9]
