@@ -986,4 +986,6 @@ def test_pairs_and_routes_in_a_hierarchy(name, few):
         weights = random.integers(0, 50, on.arcs)
         solver.reweight(weights)
         again = Graph.from_arcs(on.vertices, on.tails, on.indices, weights)
-        np.testing.assert_array_equal(solver.routes(sources, targets).edges, kernels.routes(again, sources, targets).edges)
+        np.testing.assert_array_equal(
+            solver.routes(sources, targets).edges, kernels.routes(again, sources, targets).edges
+        )
