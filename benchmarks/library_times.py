@@ -152,8 +152,8 @@ def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
     with kernels.prepare(graph) as solver:
 
         def kernels_alone() -> tuple[float, object]:
-            with solver.working():
-                searches = solver.in_whole_numbers.near_far.layout
+            with solver._working():
+                searches = solver._in_whole_numbers.near_far.layout
                 # No host work between the events.
                 searches.run.prepare = searches.run.prepare_async  # type: ignore[method-assign]
                 find_distances, find_tree = searches.search(SOURCE)
@@ -179,8 +179,8 @@ def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int,
     def once() -> tuple[float, np.ndarray]:
         n, found = solver.graph.vertices, np.empty((count, solver.graph.vertices))
         wanted = Wanted(spread(n, count), np.arange(n), True, found.dtype, np.inf, count)
-        with solver.working():
-            seconds, _ = timed(lambda: solver.in_whole_numbers.by(key).fill(wanted, found))
+        with solver._working():
+            seconds, _ = timed(lambda: solver._in_whole_numbers.by(key).fill(wanted, found))
         return seconds / count, found[0]
 
     return Case(f"{what}, of {count}", once, check)
@@ -217,8 +217,8 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
     with kernels.library.solver.Solver(packed) as solver:
 
         def reduced(count: int) -> tuple[float, all_pairs.Reduced]:
-            with solver.working():
-                seconds, found = timed(solver.in_whole_numbers.hierarchy.reduced, spread(graph.vertices, count))
+            with solver._working():
+                seconds, found = timed(solver._in_whole_numbers.hierarchy.reduced, spread(graph.vertices, count))
             return seconds / count, found
 
         for count in (128, 2):

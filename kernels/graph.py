@@ -98,15 +98,28 @@ class CompressedRows:
         """The scale from the weights to the user's weights."""
         return Scale(1, 1)
 
+    @property
+    def destinations(self) -> int:
+        """The number of vertices that a user knows, and that are numbered first; the others stand for turns."""
+        return self.vertices
+
+    def entries(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the vertices, int64, where paths from a user's vertices start."""
+        return vertices.astype(np.int64, copy=False)
+
+    def known(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the user's vertices that vertices stand for."""
+        return vertices
+
     def named(self, vertices: np.ndarray) -> np.ndarray:
-        """Return the labels of vertices, which are numbers; the numbers themselves if the graph has no labels."""
+        """Return the labels of vertices, which are numbers; the user's numbers if the graph has no labels."""
         return vertices
 
     def check_source(self, source: Any, name: str = "source") -> int:
         """Return a vertex as an int; raise InputError with `name` if it is not an integer or is not a vertex."""
         source = whole(source, name)
-        if not 0 <= source < self.vertices:
-            raise InputError(f"{name} {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
+        if not 0 <= source < self.destinations:
+            raise InputError(f"{name} {source} is not a vertex of {self.name}: choose one in [0, {self.destinations})")
         return source
 
     def undirected(self) -> Self:
@@ -250,7 +263,20 @@ class Graph(CompressedRows):
         return Scale.of(self.unit)
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
+        vertices = self.known(vertices)
         return vertices if self.labels is None else self.labels[vertices]
+
+    def known(self, vertices: np.ndarray) -> np.ndarray:
+        return self.network.vertices[vertices] if self.network and self.network.vertices is not None else vertices
+
+    @property
+    def destinations(self) -> int:
+        return self.vertices if not self.network or self.network.entries is None else len(self.network.entries)
+
+    def entries(self, vertices: np.ndarray) -> np.ndarray:
+        if self.network and self.network.entries is not None:
+            vertices = self.network.entries[vertices]
+        return vertices.astype(np.int64, copy=False)
 
     def without_labels(self) -> Self:
         """Return the graph with numbered vertices only."""
@@ -505,8 +531,10 @@ class Graph(CompressedRows):
 
     def check_source(self, source: Any, name: str = "source") -> int:
         if self.network and self.network.labels:
-            return int(self.network.labels.find([source], name)[0])
-        return super().check_source(source, name)
+            vertex = int(self.network.labels.find([source], name)[0])
+        else:
+            vertex = super().check_source(source, name)
+        return int(self.entries(np.array(vertex))) if name == "source" else vertex
 
     def undirected(self) -> Self:
         """Return the graph with the reverse of every arc added. The result keeps only the name of `meta`.
@@ -518,6 +546,8 @@ class Graph(CompressedRows):
         """
         if not self.directed:
             return self
+        if self.destinations < self.vertices:
+            raise InputError(f"{self.name}: a graph with turns is directed: give with_turns an undirected graph")
         return replace(super().undirected(), directed=False)
 
     def reversed(self) -> Self:
@@ -531,9 +561,19 @@ class Graph(CompressedRows):
         if not self.directed:
             return self
         found = super().reversed()
+        if found.destinations < found.vertices:
+            return found._with_ends_as_entries()
         one, other = self.cheapest(), found.cheapest()
         same = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
         return self if same else found
+
+    def _with_ends_as_entries(self) -> Self:
+        """Exchange the numbers of the vertices where paths from and to a user's vertex start and end."""
+        swapped, ends = np.arange(self.vertices), np.arange(self.destinations)
+        entries = self.entries(ends)
+        swapped[ends], swapped[entries] = entries, ends
+        rows = by_tail(self.vertices, swapped[self.tails], swapped[self.indices], np.arange(self.arcs))
+        return self._with_arcs(rows.indptr, rows.indices, rows.data)
 
     def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
         network = self.network and replace(self.network, edges=self.network.edges[arcs])

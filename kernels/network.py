@@ -117,6 +117,11 @@ class Network:
         The coordinate reference system, as given.
     geometry : ndarray of objects, optional
         The line of each of the user's edges; None if an edge has no line.
+    vertices : ndarray of int32, shape (n,), optional
+        The user's vertex that each vertex stands for, if the graph has turns. Vertices 0 to u - 1 are where paths to
+        the user's u vertices end.
+    entries : ndarray of int32, shape (u,), optional
+        Where paths from the user's vertices start, if the graph has turns.
     """
 
     edges: np.ndarray
@@ -126,6 +131,8 @@ class Network:
     coordinates: np.ndarray | None = None
     crs: Any = None
     geometry: np.ndarray | None = None
+    vertices: np.ndarray | None = None
+    entries: np.ndarray | None = None
 
 
 def column(values: Any, name: str) -> np.ndarray:

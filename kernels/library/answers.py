@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from ..errors import InputError
+from ..graph import starts
+from ..network import Network
 
 NO_PREDECESSOR = -9999
 # Host memory in bytes for each pair of source and vertex.
@@ -56,9 +61,12 @@ class Distances:
     targets : ndarray of int64, or of labels, shape (t,)
         The targets, as given; by default all vertices.
     distances : ndarray of float64, float32 or int32, shape (k, t)
-        A row for each source. If there is no path, ``inf``, or 2**31 - 1 for int32.
+        A row for each source. If there is no path, ``inf``, or 2**31 - 1 for int32. Of `pair_distances`: one distance
+        for each pair, shape (p,).
     variant, reason, rounds
         As in `Paths`.
+    second : ndarray of float64, same shape as `distances`, or None
+        The sum of the second value along a shortest path, NaN if there is no path; None if no value was given.
     """
 
     sources: np.ndarray
@@ -67,6 +75,120 @@ class Distances:
     variant: str
     reason: str
     rounds: int = 0
+    second: np.ndarray | None = None
+
+
+class Route(NamedTuple):
+    """One route: see `Routes`."""
+
+    distance: float
+    vertices: np.ndarray
+    edges: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Routes:
+    """Shortest paths between pairs of vertices. ``routes[i]`` is the `Route` of pair i.
+
+    Attributes
+    ----------
+    sources, targets : ndarray, shape (p,)
+        The ends of each pair, as given.
+    graph : Graph or FloatGraph
+        The searched graph.
+    distances : ndarray of float64, shape (p,)
+        ``inf`` if there is no path.
+    edges : ndarray of int32
+        The edges of all routes, as positions in the list of edges that the graph was made from. Those of pair i are
+        ``edges[edge_start[i]:edge_start[i + 1]]``.
+    edge_start : ndarray of int64, shape (p + 1,)
+    vertices : ndarray
+        The vertices of all routes, from source to target. Those of pair i are
+        ``vertices[vertex_start[i]:vertex_start[i + 1]]``, none if there is no path.
+    vertex_start : ndarray of int64, shape (p + 1,)
+    variant, reason
+        As in `Paths`.
+    second : ndarray of float64, shape (p,), or None
+        The sum of the second value along each route, NaN if there is no path; None if no value was given.
+    """
+
+    sources: np.ndarray
+    targets: np.ndarray
+    graph: Any = field(repr=False)
+    distances: np.ndarray
+    edges: np.ndarray
+    edge_start: np.ndarray
+    vertices: np.ndarray
+    vertex_start: np.ndarray
+    variant: str
+    reason: str
+    second: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def __getitem__(self, pair: int) -> Route:
+        pair = range(len(self))[pair]
+        vertices = self.vertices[self.vertex_start[pair] : self.vertex_start[pair + 1]]
+        edges = self.edges[self.edge_start[pair] : self.edge_start[pair + 1]]
+        return Route(float(self.distances[pair]), vertices, edges)
+
+    def to_geodataframe(self) -> Any:
+        """Return a table with the line of each route.
+
+        Returns
+        -------
+        geopandas.GeoDataFrame
+            A row for each pair, with the columns source, target, distance, second (if a second value was given) and
+            geometry. The line follows the geometry of the edges, or is straight from vertex to vertex if they have
+            none. It is None if the route has no edge. `GeoDataFrame.to_json` returns GeoJSON.
+
+        Raises
+        ------
+        InputError
+            If the graph has no coordinates, or geopandas is not installed.
+        """
+        network = getattr(self.graph, "network", None)
+        if network is None or network.coordinates is None:
+            raise InputError(f"{self.graph.name} has no coordinates: make it by Graph.from_networkx or from_geopandas")
+        try:
+            import geopandas
+        except ModuleNotFoundError:
+            raise InputError("to_geodataframe needs geopandas: pip install geopandas") from None
+        columns = {"source": self.sources, "target": self.targets, "distance": np.asarray(self.distances)}
+        if self.second is not None:
+            columns["second"] = np.asarray(self.second)
+        return geopandas.GeoDataFrame(columns, geometry=self._lines(network), crs=network.crs)
+
+    def _lines(self, network: Network) -> np.ndarray:
+        """Return the line of each route as a shapely object, None for a route without an edge."""
+        import shapely
+
+        edges, vertices = np.asarray(self.edges), np.asarray(self.vertices)
+        numbers = vertices if network.labels is None else network.labels.find(vertices)
+        first = np.zeros(len(vertices), bool)
+        first[self.vertex_start[:-1][np.diff(self.vertex_start) > 0]] = True
+        heads = np.flatnonzero(~first)
+        assert network.coordinates is not None
+        ends = network.coordinates[np.stack([numbers[heads - 1], numbers[heads]], axis=1)]  # (edges, 2, 2)
+        lines = shapely.linestrings(ends) if len(ends) else np.zeros(0, object)
+        if network.geometry is not None:
+            given = network.geometry[edges]
+            lines = np.where(shapely.is_missing(given), lines, given)
+        points, of_edge = shapely.get_coordinates(lines, return_index=True)
+        count = np.bincount(of_edge, minlength=len(edges))
+        start = starts(count)
+        tail = points[start[:-1]] - ends[:, 0], points[start[1:] - 1] - ends[:, 0]
+        is_reversed = (np.square(tail[1]).sum(axis=1) < np.square(tail[0]).sum(axis=1))[of_edge]
+        place = np.arange(len(points)) - start[of_edge]  # within its edge
+        points = points[np.where(is_reversed, start[of_edge + 1] - 1 - place, np.arange(len(points)))]
+        of_route = np.repeat(np.arange(len(self)), np.diff(self.edge_start))[of_edge]
+        kept = (place > 0) | np.isin(of_edge, self.edge_start[:-1])  # the first point of an edge is the last one's last
+        found = np.full(len(self), None, object)
+        some = np.flatnonzero(np.diff(self.edge_start))
+        if len(some):
+            found[some] = shapely.linestrings(points[kept], indices=np.searchsorted(some, of_route[kept]))
+        return found
 
 
 @dataclass(frozen=True, eq=False)

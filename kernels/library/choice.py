@@ -72,6 +72,7 @@ class Card:
 
     shared: int  # maximum shared memory of a block in bytes
     free: int  # bytes free on the card
+    name: str = "GPU"
 
     @classmethod
     def visible(cls) -> Card | None:
@@ -86,7 +87,7 @@ class Card:
         from ..gpu import card
         from ..run import Run
 
-        return cls(Run().shared_limit, card.free_memory())
+        return cls(Run().shared_limit, card.free_memory(), card.card_name())
 
 
 def gpu_usable() -> bool:
@@ -112,7 +113,7 @@ def _can_compile() -> bool:
 @cache
 def _say_no_gpu() -> None:
     if not log.isEnabledFor(logging.INFO):  # at level INFO, each choice logs its reason instead
-        log.warning("%s: SciPy and NetworKit search on the CPU instead", why_no_gpu())
+        log.warning("%s: the CPU is used instead", why_no_gpu())
 
 
 def why_no_gpu() -> str:
@@ -222,17 +223,30 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
         return f"since rows in a hierarchy take {needed:,} bytes, but {card.free:,} are free on the card"
     if least:
         return ""
-    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
+    if why := no_hierarchy(graph):
+        return why
+    height = elimination.hierarchy_of(graph.structure).height
+    needed = 4 * lanes * (height + 1)
+    if needed > card.shared:
+        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
+    return ""
+
+
+def no_hierarchy(graph: Graph) -> str:
+    """Return why the graph has no contraction hierarchy; an empty string if it has one, which is prepared then.
+
+    Raises InputError if the hierarchy's file is invalid.
+    """
+    graph = graph.structure
+    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < graph.vertices:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
-        height = elimination.hierarchy_of(graph.structure).height
+        elimination.hierarchy_of(graph)
     except InputError as error:
         if prepared:
             raise
         return f"since {str(error).removesuffix(': take another variant')}"
-    needed = 4 * lanes * (height + 1)
-    if needed > card.shared:
-        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
     return ""
 
 

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
-    from ..fast.hierarchy import customize, reweighting, within
+    from ..fast.hierarchy import customize, hubs, reweighting, within
     from ..fast.hierarchy import nearest as to_nearest
     from ..fast.hierarchy import targets as to_targets
     from ..fast.near_far import NearFarSearch
@@ -52,9 +52,9 @@ if TYPE_CHECKING:
 else:
     sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
     hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
-    customize, to_nearest, reweighting, to_targets, within = (
+    customize, hubs, to_nearest, reweighting, to_targets, within = (
         LazyModule(f"..fast.hierarchy.{name}", __package__)
-        for name in ("customize", "nearest", "reweighting", "targets", "within")
+        for name in ("customize", "hubs", "nearest", "reweighting", "targets", "within")
     )
     copies, internals = LazyModule("..gpu.copies", __package__), LazyModule("..gpu.internals", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
@@ -424,6 +424,7 @@ class InHierarchy(Search):
             on.downloads = self.on.downloads
         self.on, self.graph = on, on.graph
         self.reweighter.apply(read)
+        vars(self).pop("hubs", None)
         for searches in self.laid_out.values():
             searches.many.fill_records()
 
@@ -454,6 +455,11 @@ class InHierarchy(Search):
     def targets(self) -> to_targets.TargetSearch:
         """Searches to some targets."""
         return to_targets.TargetSearch(self._searches(reduces=False))
+
+    @cached_property
+    def hubs(self) -> hubs.HubSearch:
+        """Searches between pairs."""
+        return hubs.HubSearch(self.customized)
 
     def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
@@ -595,6 +601,12 @@ class WholeNumbers:
             return self.hierarchy
         return ByScipy(self.on) if key == SCIPY else ByVariant(self.on, key)
 
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        laid_out = {"Near-Far": "near_far" in vars(self), "hierarchy": bool(self.hierarchy.laid_out)}
+        return [name for name, is_laid_out in laid_out.items() if is_laid_out]
+
     @cached_property
     def is_narrow(self) -> bool:
         """Whether a probe on the card finds the graph too narrow for Near-Far. If it does, free the layout."""
@@ -678,12 +690,16 @@ class WholeNumbers:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         key, _ = self._choose_many(len(sources), HIERARCHY_TARGETS)
-        if key == HIERARCHY_TARGETS:
+        if key == HIERARCHY_TARGETS and (nearest is None or self.graph.destinations == self.graph.vertices):
             wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
             return _cut(self.hierarchy.select(sources, **wanted), nearest)
         _refuse_limit(limit)
         key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
-        return _cut(_reached(self.by(key).rows(sources), INF), nearest)
+        return _cut(_reached(self._rows(key, sources), INF), nearest)
+
+    def _rows(self, key: str, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each source with its distances to the vertices that a user knows."""
+        return ((source, row[: self.graph.destinations]) for source, row in self.by(key).rows(sources))
 
     def nearest(self, wanted: Facilities) -> FoundNearest | None:
         """Find the nearest targets of each source in a hierarchy; return None if none suits."""
@@ -695,21 +711,23 @@ class WholeNumbers:
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
-        key, reason = self.choose_rows(len(sources), HIERARCHY_REDUCED)
+        has_turns = self.graph.destinations < self.graph.vertices
+        key, reason = self.choose_rows(len(sources), HIERARCHY_ROWS if has_turns else HIERARCHY_REDUCED)
         self._log(key, reason)
         if key == HIERARCHY_REDUCED:
             found = self.hierarchy.reduced(sources, reciprocals=reciprocals)
             self.hierarchy.refuse_too_far(sources, found.eccentricity)
             columns = found.eccentricity, found.farthest, found.reached, found.total
             return Eccentricities(sources, *columns, key, reason, found.reciprocals)
-        return _reduced(sources, self.by(key).rows(sources), INF, (key, reason), reciprocals)
+        return _reduced(sources, self._rows(key, sources), INF, (key, reason), reciprocals)
 
 
 class Float64:
     """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`."""
 
-    def __init__(self, graph: FloatGraph) -> None:
+    def __init__(self, graph: FloatGraph, destinations: int | None = None) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
+        self.destinations = graph.vertices if destinations is None else destinations
 
     @cached_property
     def potential(self) -> np.ndarray:
@@ -730,6 +748,11 @@ class Float64:
     def bounds(self) -> WholeNumbers:
         """The search in integers, whose distances are bounds for the search in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
+
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        return self.bounds.prepared if "bounds" in vars(self) else []
 
     def paths(self, source: int, limit: float) -> Paths:
         """Search from the source."""
@@ -766,12 +789,12 @@ class Float64:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         rows = FloatSearch(self, sources, limit).rows(tree=False)
-        return _cut(_reached((row[:2] for row in rows), np.inf), nearest)
+        return _cut(_reached(((source, row[: self.destinations]) for source, row, _ in rows), np.inf), nearest)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
         search = FloatSearch(self, sources)
-        rows = (row[:2] for row in search.rows(tree=False))
+        rows = ((source, row[: self.destinations]) for source, row, _ in search.rows(tree=False))
         return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:

@@ -45,12 +45,15 @@ from .answers import (
     Eccentricities,
     Nearest,
     Paths,
+    Routes,
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
+from .pairs import PairSearch, values_of_edges
 from .reweighting import NewWeights, reweighted_floats, weight_column
 from .searches import (
     NO_PATH_BY_DTYPE,
+    PIECE,
     Engine,
     Facilities,
     Float64,
@@ -95,13 +98,15 @@ def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> 
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with cuda_shortest_paths.prepare(graph) as solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
-    (np.float64(9.0), [0, 1, 2, 3])
+    (np.float64(7.0), [0, 1, 2, 3])
     """
     solver = Solver(graph, directed=directed, labels=labels)
-    if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
+    if solver.on_card and choose_sssp(solver.graph, solver._card)[0] == NEAR_FAR:
         solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
 
@@ -152,14 +157,16 @@ def shortest_paths(graph: GraphLike, source: Hashable, *, limit: float = np.inf,
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
     >>> paths.distances
-    array([ 0.,  4.,  7.,  9., 12., 13.])
+    array([0., 4., 5., 7.])
     >>> paths.predecessors
-    array([-9999,     0,     1,     2,     2,     4], dtype=int32)
-    >>> cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
-    array([inf,  8.,  6.,  6.,  1.,  0.])
+    array([-9999,     0,     1,     2], dtype=int32)
+    >>> cuda_shortest_paths.shortest_paths(graph, source=3, limit=5, directed=False).distances
+    array([inf,  3.,  2.,  0.])
     """
     return last.solver(graph, directed).shortest_paths(source, limit=limit)
 
@@ -186,9 +193,11 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.all_pairs("workflow/samples/sample1.txt").distances[3]
-    array([inf, 14., 17.,  0., 22.,  6.])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.all_pairs(graph).distances[3]
+    array([inf,  6.,  7.,  0.])
     """
     return last.solver(graph, directed).all_pairs()
 
@@ -200,6 +209,7 @@ def distances(
     *,
     dtype: DTypeLike = np.float64,
     limit: float = np.inf,
+    second: ArrayLike | None = None,
     out: str = "host",
     directed: bool = True,
 ) -> Distances:
@@ -215,6 +225,8 @@ def distances(
         Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, which is summed along the shortest paths; see `routes`.
     out : {"host", "device"}
         With "device" the distances stay on the card as a device array, which CuPy and PyTorch use without a copy.
 
@@ -245,15 +257,17 @@ def distances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
-    array([[ 0.,  4.,  7.,  9., 12., 13.],
-           [inf,  8., 11., 13., 16.,  0.]])
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
-    array([[         9,          0],
-           [        13, 2147483647]], dtype=int32)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.distances(graph, sources=[0, 3]).distances
+    array([[ 0.,  4.,  5.,  7.],
+           [inf,  6.,  7.,  0.]])
+    >>> cuda_shortest_paths.distances(graph, [0, 3], targets=[3, 0], dtype="int32").distances
+    array([[         7,          0],
+           [         0, 2147483647]], dtype=int32)
     """
-    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, out=out)
+    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, second=second, out=out)
 
 
 def distance_pieces(
@@ -289,12 +303,13 @@ def distance_pieces(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> graph = "workflow/samples/sample1.txt"
-    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 5, 1], targets=[3], rows=2):
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 3, 1], targets=[3], rows=2):
     ...     print(which, rows.tolist())
-    slice(0, 2, None) [[9.0], [13.0]]
-    slice(2, 3, None) [[5.0]]
+    slice(0, 2, None) [[7.0], [0.0]]
+    slice(2, 3, None) [[3.0]]
     """
     solver = last.solver(graph, directed)
     return solver.distance_pieces(sources, targets, dtype=dtype, limit=limit, rows=rows)
@@ -350,13 +365,15 @@ def nearest(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.nearest(graph, [0, 3], k=3)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
-    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", None, k=1, targets=[5, 2])
+    ([0, 1, 2, 1, 2, 3], [0.0, 4.0, 5.0, 6.0, 7.0, 0.0])
+    >>> found = cuda_shortest_paths.nearest(graph, None, k=1, targets=[3, 2])
     >>> found.targets.ravel().tolist(), found.distances.ravel().tolist(), found.counts.tolist()
-    ([2, 2, 2, 5, 5, 5], [7.0, 3.0, 0.0, 6.0, 1.0, 0.0], [3, 3])
+    ([2, 2, 2, 3], [5.0, 1.0, 0.0, 0.0], [1, 3])
     """
     return last.solver(graph, directed).nearest(sources, k, targets=targets, limit=limit, reverse=reverse)
 
@@ -392,11 +409,13 @@ def reachable(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.reachable(graph, [0, 3], limit=5)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 5], [0.0, 4.0, 7.0, 8.0, 0.0])
-    >>> cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
+    ([0, 1, 2, 3], [0.0, 4.0, 5.0, 0.0])
+    >>> cuda_shortest_paths.reachable(graph, [3], limit=5, reverse=True).indices.tolist()
     [1, 2, 3]
     """
     return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
@@ -429,12 +448,111 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.eccentricities(graph, sources=[0, 3])
     >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
-    ([13, 22], [5, 4], [45, 59])
+    ([7, 7], [3, 2], [16, 13])
     """
     return last.solver(graph, directed).eccentricities(sources)
+
+
+def pair_distances(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    dtype: DTypeLike = np.float64,
+    out: str = "host",
+    directed: bool = True,
+) -> Distances:
+    """Find the distance of each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed. Arrays of int32 take the least time.
+    dtype, out
+        See `distances`.
+
+    Returns
+    -------
+    Distances
+        Distances of shape (p,).
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `distances`. InputError also if there are not as many sources as targets.
+
+    Notes
+    -----
+    If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
+    each distinct source is searched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cuda_shortest_paths
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.pair_distances(graph, [0, 3], [3, 1]).distances
+    array([7., 6.])
+    """
+    return last.solver(graph, directed).pair_distances(sources, targets, dtype=dtype, out=out)
+
+
+def routes(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    second: ArrayLike | None = None,
+    out: str = "host",
+    directed: bool = True,
+) -> Routes:
+    """Find a shortest path for each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, such as its length in metres if weights are seconds, in the order of the list of
+        edges that the graph was made from. It is summed along each route.
+    out : {"host", "device"}
+        With "device" edges, vertices and sums stay on the card as device arrays. Vertices are numbers then.
+
+    Returns
+    -------
+    Routes
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `pair_distances`. InputError also if `second` is not a finite number for each edge.
+
+    Notes
+    -----
+    Of several shortest paths, the same one is found with and without a GPU. If a contraction hierarchy suits the graph,
+    its elimination tree decides: the highest vertex of the path is as deep in the tree as possible. Otherwise the path
+    has as few edges as possible. Of parallel edges, the cheapest counts, and of several, the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cuda_shortest_paths
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> routes = cuda_shortest_paths.routes(graph, [0, 3], [3, 1])
+    >>> routes.distances.tolist(), routes[0].vertices.tolist()
+    ([7.0, 6.0], [0, 1, 2, 3])
+    """
+    return last.solver(graph, directed).routes(sources, targets, second=second, out=out)
 
 
 def _documented_by(function: Callable) -> Callable[[Method], Method]:
@@ -474,8 +592,10 @@ class Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import Solver
-    >>> with Solver("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with Solver(graph) as solver:
     ...     solver.path(0, 3), solver.path(1, 0)
     ([0, 1, 2, 3], None)
     """
@@ -487,7 +607,7 @@ class Solver:
             read = read.without_labels()
         if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
             read = replace(read, network=Network(read.edges))
-        self.graph, self.card = read if directed else read.undirected(), Card.visible()
+        self.graph, self._card = read if directed else read.undirected(), Card.visible()
         self._given, self._prepared = read, self.graph
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
@@ -497,13 +617,24 @@ class Solver:
     def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        """Return the graph, its size, the card and what is laid out on the card."""
+        graph, engines = self.graph, [vars(self).get(name) for name in ("_in_whole_numbers", "_in_float64")]
+        size = f"{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs"
+        prepared = [name for engine in engines if engine for name in engine.prepared]
+        state = ["closed"] if self._closed else prepared
+        return f"{type(self).__name__}({'; '.join([size, self._card.name if self._card else 'no GPU', *state])})"
+
     @property
     def on_card(self) -> bool:
         """Whether searches may run on a card."""
-        return self.card is not None
+        return self._card is not None
 
     def __enter__(self) -> Solver:
-        with self.working():
+        with self._working():
             return self
 
     def __exit__(self, *error: object) -> None:
@@ -515,7 +646,7 @@ class Solver:
             self._closed = True
             if self.on_card and driver.forked():
                 return  # the memory on the card belongs to the parent
-            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+            for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
             if isinstance(new := vars(self.graph).get("new_weights"), NewWeights):
                 new.leave_card()
@@ -524,7 +655,7 @@ class Solver:
                     card.free_pending()
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def _working(self) -> Iterator[None]:
         """Hold the lock, and use the card of this solver's first search. Raises InputError if the solver is closed."""
         with self._lock:
             if self.on_card:
@@ -544,15 +675,16 @@ class Solver:
         return card.using(card.current()) if self._uses_gpu else nullcontext()
 
     @cached_property
-    def in_whole_numbers(self) -> WholeNumbers:
+    def _in_whole_numbers(self) -> WholeNumbers:
         """The object that searches in integers."""
         assert isinstance(self.graph, Graph)
         return WholeNumbers(self.graph)
 
     @cached_property
-    def in_float64(self) -> Float64:
+    def _in_float64(self) -> Float64:
         """The object that searches in float64."""
-        return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+        graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
+        return Float64(graph, self.graph.destinations)
 
     def reweight(self, weights: Any) -> None:
         """Change the weights of edges, and close edges or open them again.
@@ -586,17 +718,17 @@ class Solver:
         ...     solver.path(0, 2)
         [0, 2]
         """
-        with self.working():
+        with self._working():
             given = weight_column(weights, self._edge_count, self.graph.name)
             changed: Any = {}
             if not isinstance(self._prepared, Graph):
                 graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
             else:
                 scale, whole_only = self._prepared.scale, self._prepared.unit == 1
-                engine = self.in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
-                graph, changed = engine.graph, {"in_whole_numbers": engine}
+                engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                graph, changed = engine.graph, {"_in_whole_numbers": engine}
             backward = vars(self).get("_reversed")
-            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+            for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
             self.graph = graph
             vars(self).update(changed)
@@ -620,10 +752,10 @@ class Solver:
         """Ask the engines in order: integers, then float64."""
         if isinstance(self.graph, Graph):
             try:
-                return ask(self.in_whole_numbers)
+                return ask(self._in_whole_numbers)
             except NotInIntegers:
                 pass
-        return ask(self.in_float64)
+        return ask(self._in_float64)
 
     def shortest_paths(self, source: Hashable, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
@@ -660,7 +792,7 @@ class Solver:
                 distances = whole.near_far.in_users_unit(distances)
                 found.run.wait()
             return Paths(distances, predecessors, NEAR_FAR, ON_CARD)
-        with self.working():
+        with self._working():
             return self._in_users_unit(self._answer(lambda engine: engine.paths(source, limit)))
 
     def _limit(self, limit: float) -> float:
@@ -675,13 +807,13 @@ class Solver:
     @contextmanager
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
-        with self.working():
+        with self._working():
             if not self.on_card:
                 raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
             if not isinstance(self.graph, Graph):
                 raise self._too_long_for_card()
             try:
-                yield self.in_whole_numbers
+                yield self._in_whole_numbers
             except NotInIntegers:
                 raise self._too_long_for_card() from None
 
@@ -716,6 +848,8 @@ class Solver:
         path = [target]
         while (before := int(found.predecessors[path[-1]])) != NO_PREDECESSOR:
             path.append(before)
+        if self.graph.entries(np.array(target)) != target:
+            del path[0]  # the end of paths to the target, to which an additional arc leads
         return self.graph.named(np.array(path[::-1])).tolist()
 
     @_documented_by(all_pairs)
@@ -724,7 +858,7 @@ class Solver:
         for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
-        with self.working():
+        with self._working():
             return self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
@@ -758,7 +892,7 @@ class Solver:
                 return found
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
-        with self.working():
+        with self._working():
             return self._in_users_unit(self._answer(lambda engine: engine.paths_from(sources, limit)))
 
     @_documented_by(distances)
@@ -769,9 +903,12 @@ class Solver:
         *,
         dtype: DTypeLike = np.float64,
         limit: float = np.inf,
+        second: ArrayLike | None = None,
         out: str = "host",
     ) -> Distances:
         wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
+        if second is not None:
+            return self._with_second(wanted, second, out)
         if out == "device":
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
@@ -789,6 +926,66 @@ class Solver:
     def _ends(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
         """Return the sources and targets, by their labels if they have some."""
         return self.graph.named(wanted.sources), self.graph.named(wanted.targets)
+
+    @cached_property
+    def _pairs(self) -> PairSearch:
+        """Searches between pairs."""
+        whole = self._in_whole_numbers if isinstance(self.graph, Graph) else None
+        return PairSearch(self.graph, whole, self._integer_rows)
+
+    def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each of some distinct sources with its distances in the graph's integers, float64, (n,)."""
+        n = self.graph.vertices
+        most = max(1, PIECE // n)
+        for start in range(0, len(sources), most):
+            some = sources[start : start + most]
+            wanted = Wanted(some, np.arange(n), True, np.dtype(np.float64), np.inf, len(some))
+            found = np.empty(wanted.shape)
+            self._answer(lambda engine, wanted=wanted, found=found: engine.fill(wanted, found))  # type: ignore[misc]
+            yield from zip(some.tolist(), found, strict=True)
+
+    def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
+        """Return the wanted distances with sums of a second value."""
+        values, on_card = values_of_edges(self.graph, second), out == "device"
+        with self._left_on_card() if on_card else self._working():
+            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
+
+    @_documented_by(pair_distances)
+    def pair_distances(
+        self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
+    ) -> Distances:
+        kind, on_card, (given, ends) = (
+            self._check_type(dtype),
+            _check_out(out) == "device",
+            self._pair_ends(sources, targets),
+        )
+        with self._left_on_card() if on_card else self._working():
+            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
+
+    @_documented_by(routes)
+    def routes(
+        self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
+    ) -> Routes:
+        on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
+        values = None if second is None else values_of_edges(self.graph, second)
+        with self._left_on_card() if on_card else self._working():
+            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
+
+    def _pair_ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of pairs. Large arrays of integers are checked later: on the card, if they go there."""
+        plain = not isinstance(self.graph, Graph) or self.graph.network is None
+        given, ends = (
+            values
+            if plain and isinstance(values, np.ndarray) and values.dtype in (np.int32, np.int64) and values.ndim == 1
+            else check_sources(self.graph, values, name)
+            for values, name in ((sources, "source"), (targets, "target"))
+        )
+        if len(given) != len(ends):
+            raise InputError(f"{len(given):,} sources and {len(ends):,} targets: give as many of each")
+        return given, ends
 
     @_documented_by(distance_pieces)
     def distance_pieces(
@@ -814,18 +1011,22 @@ class Solver:
 
     def _fill(self, wanted: Wanted, found: np.ndarray) -> tuple:
         """Fill an array with the wanted distances; return variant, reason and rounds."""
-        with self.working():
+        with self._working():
             return self._answer(lambda engine: engine.fill(wanted, found))
 
     def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
         """Check the arguments of `distances`."""
         given = check_sources(self.graph, sources)
-        every = targets is None
-        ends = np.arange(self.graph.vertices) if targets is None else check_sources(self.graph, targets, "target")
-        kind, most, scale = _check_type(dtype), self._limit(limit), self.graph.scale
-        if kind == np.int32 and (scale != (1, 1) or not isinstance(self.graph, Graph)):
+        ends = np.arange(self.graph.destinations) if targets is None else check_sources(self.graph, targets, "target")
+        every = targets is None and len(ends) == self.graph.vertices
+        kind, most = self._check_type(dtype), self._limit(limit)
+        return Wanted(given, ends, every, kind, most, len(np.unique(given)), self.graph.scale)
+
+    def _check_type(self, dtype: DTypeLike) -> np.dtype:
+        kind = _check_type(dtype)
+        if kind == np.int32 and (self.graph.scale != (1, 1) or not isinstance(self.graph, Graph)):
             raise no_int32(self.graph.name)
-        return Wanted(given, ends, every, kind, most, len(np.unique(given)), scale)
+        return kind
 
     @_documented_by(nearest)
     def nearest(
@@ -843,7 +1044,7 @@ class Solver:
             return self._nearest_of(given, check_sources(self.graph, targets, "target"), count, limit, reverse)
         if given is None:
             raise InputError("sources=None, all vertices, is for the nearest of some targets: give targets")
-        with self.working():
+        with self._working():
             return (self._backward if reverse else self)._select(given, limit=limit, nearest=count)
 
     def _nearest_of(
@@ -851,28 +1052,37 @@ class Solver:
     ) -> Nearest:
         """Find the `k` nearest of some targets; see `nearest`."""
         n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
+        if sources is None and self._has_turns:
+            sources = self.graph.entries(np.arange(self.graph.destinations))
         first.sort()  # the positions of distinct targets
         wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
         what = f"{self.graph.name}: {k:,} targets for each of {wanted.size:,} sources take"
         memory.require(12 * k * wanted.size, what, "take fewer sources at once")
         counts = np.zeros(len(targets), np.int64)
-        with self.working():
+        with self._working():
             found = (wanted.k and wanted.size and self._sweep(wanted)) or self._nearest_in_tables(wanted)
         counts[first] = found.counts
         less = (0, 0), (0, k - wanted.k)
         nearest = np.pad(found.targets, less, constant_values=-1) if k > wanted.k else found.targets
         distances = np.pad(found.distances, less, constant_values=np.inf) if k > wanted.k else found.distances
         every = np.arange(n) if sources is None else sources
-        return Nearest(self._named(every), self._named(nearest), distances, counts, found.variant, found.reason)
+        return Nearest(self.graph.named(every), self._named(nearest), distances, counts, found.variant, found.reason)
 
     def _sweep(self, wanted: Facilities) -> FoundNearest | None:
         """Find the nearest targets in a hierarchy; return None if none suits."""
         if not isinstance(self.graph, Graph):
             return None
+        if wanted.reverse and self._has_turns:
+            assert wanted.sources is not None
+            ends, starts = self.graph.known(wanted.sources), self.graph.entries(wanted.targets)
+            wanted = wanted._replace(sources=ends, targets=starts)
         try:
-            return self.in_whole_numbers.nearest(wanted)
+            found = self._in_whole_numbers.nearest(wanted)
         except NotInIntegers:
             return None
+        if found and self._has_turns:
+            found = found._replace(targets=np.where(found.targets < 0, -1, self.graph.known(found.targets)))
+        return found
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
@@ -882,7 +1092,7 @@ class Solver:
         nearest = KeptNearest(len(once), k)
         forward = len(once) <= len(targets)
         solver = self._backward if forward == wanted.reverse else self
-        starts, ends = (once, targets) if forward else (targets, once)
+        starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
         dtype, how = np.dtype(np.float64), ("", "")
         rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
         for first in range(0, max(1, len(starts)), rows):
@@ -916,7 +1126,7 @@ class Solver:
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
         given, limit = check_sources(self.graph, sources), self._limit(limit)
         reverse = check_flag(reverse, "reverse")
-        with self.working():
+        with self._working():
             return (self._backward if reverse else self)._select(given, limit=limit)
 
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
@@ -932,7 +1142,13 @@ class Solver:
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
         self.graph.scale.apply(data)
-        return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        return selected[:, : self.graph.destinations] if self._has_turns else selected
+
+    @property
+    def _has_turns(self) -> bool:
+        """Whether the graph has vertices that the user does not know, by `with_turns`."""
+        return self.graph.destinations < self.graph.vertices
 
     @property
     def _backward(self) -> Solver:
@@ -975,11 +1191,12 @@ class Solver:
         InputError
             If the sources are not a one-dimensional array of vertices.
         """
-        given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
+        every = np.arange(self.graph.destinations)
+        given = self.graph.entries(every) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
         reciprocals = check_flag(reciprocals, "reciprocals")
 
-        with self.working():
+        with self._working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
         arrays: Any = {name: value[inverse] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
         scale = self.graph.scale

@@ -121,7 +121,8 @@ class OnCard:
     """A graph's hierarchy on the card, customized with its weights before the clock of `run` starts.
 
     `up` and `down` are uint32, (arcs,); `room` words of INF follow the arcs in `down`. run.phases["customize"] is the
-    time that customizing takes on the card. weights: int32, (m,), by default the graph's; INF closes an arc. Raises
+    time that customizing takes on the card. weights: int32, (m,), by default the graph's; INF closes an arc. The
+    attribute `weights` has them on the card. Raises
     InputError if the graph is unfit for a hierarchy, and NotEnoughMemory.
     """
 
@@ -139,9 +140,9 @@ class OnCard:
         (self.tops,) = upload(fragments.tops)
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
         weights = graph.weights if weights is None else weights
-        self.places, of_arcs = upload(fragments.places, weights.astype(np.uint32))
+        self.places, self.weights = upload(fragments.places, weights.astype(np.uint32))
         self.triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
-        customizing = run.prepare_async(*self._customizing(of_arcs))
+        customizing = run.prepare_async(*self._customizing(self.weights))
         run.phases.setdefault("customize", 0.0)
         with run.phase("customize"):
             customizing()
@@ -160,7 +161,7 @@ class OnCard:
 
         weights: uint32, (m,), on the card; INF closes an arc.
         """
-        run = self.run
+        run, self.weights = self.run, weights
         clearing = clear, 2 * run.multiprocessors, run.block, (self.up, self.down)
         run.launch(clearing, *self._customizing(weights))
 

@@ -30,13 +30,15 @@ from kernels.fast import (
     results,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, many_sources, nearest, reweighting, targets, within
+from kernels.fast.hierarchy import all_pairs, hubs, many_sources, nearest, reweighting, targets, within
+from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
 from kernels.library.searches import NO_PATH_BY_DTYPE
 from kernels.registry import VARIANTS
 from kernels.run import Result
+from kernels.units import Scale
 from tests import revisions
 from tests.support.recorder import SHARED, Recorder, path
 
@@ -68,6 +70,7 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.hubs": {name: {"min.u64": 2} for name in ("set_own_codes", "set_codes")},
     "fast.hierarchy.nearest": {"take_nearest": {"add.u32": 1}},
     "fast.hierarchy.reweighting": {
         "read_weights": {"min.u64": 1},
@@ -177,6 +180,18 @@ def reduced():
                 pass
 
 
+def between_pairs():
+    """Launch searches between pairs, with and without a second value, and the kernels of routes."""
+    run, on = Recorder(), path(9, True)
+    search = hubs.HubSearch(OnCard(on, run))
+    second, end = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
+    for kind in NO_PATH_BY_DTYPE:
+        none, out = np.empty(1, kind), np.empty(1, kind)
+        search.pairs([end, end], Scale(1, 1), none, out)
+        search.pairs([end, end], Scale(1, 1), none, out, second=second)
+    search.routes(end, end)
+
+
 def scaled():
     """Convert distances to the user's unit, for each type of distances."""
     run, numbers = Recorder(), np.ones(2)
@@ -190,6 +205,7 @@ OTHERS = {
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
     "reduced": (reduced, None),
+    "between_pairs": (between_pairs, None),
     "scaled": (scaled, 3),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }

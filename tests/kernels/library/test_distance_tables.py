@@ -204,7 +204,7 @@ def test_a_limit_is_kept_if_less_memory_is_free_later(on_card, monkeypatch):
 def test_eccentricities_need_no_proof_by_searches_on_the_host(on_card):
     with kernels.Solver(town()) as searching:
         assert on_card in searching.eccentricities().variant
-        assert "is_near" not in vars(searching.in_whole_numbers.on)
+        assert "is_near" not in vars(searching._in_whole_numbers.on)
 
 
 @pytest.mark.simulator

@@ -844,7 +844,7 @@ def test_a_prepared_hierarchy_pays_sooner(streets, tmp_path, few):
 
 
 def test_rows_pay_later_than_what_is_reduced(streets):
-    for many, least in zip(choice.BREAK_EVEN, (400, 350, 1100), strict=True):
+    for many, least in zip(choice.BREAK_EVEN, (400, 350, 1100, 400), strict=True):
         assert choose_many(graphs.grid(40_000), least - 1, CARD, many)[0] == "delta_stepping/near_far"
         assert choose_many(graphs.grid(40_000), least, CARD, many)[0] == many
 

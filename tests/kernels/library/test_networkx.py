@@ -94,7 +94,7 @@ def calls(rng):
         if name == "harmonic_centrality":
             given["sources"] = rng.choice([None, given["sources"], [*LABELS, "no node"]])
         if "method" in named and "source" in named:
-            del given[rng.choice(["source", "target"])]
+            given.pop(rng.choice(["source", "target", None]), None)
         elif rng.random() < 0.5 and named >= {"target"} and not name.endswith(("_path", "path_length")):
             del given["target"]
         yield name, {key: value for key, value in given.items() if key in named}
@@ -471,7 +471,9 @@ def test_every_block_of_the_page_is_run():
 def test_the_page_lists_the_functions():
     (table,) = re.findall(r"^\| kind .*?\n\n", PAGE, re.MULTILINE | re.DOTALL)
     assert sorted(re.findall(r"`(\w+)`", table)) == sorted(FUNCTIONS)
-    assert f"\n* The graph has fewer than {backend.LEAST_NODES} nodes. " in PAGE
+    settings = networkx_info.backend_info()["default_config"]
+    assert f"\n* The graph has fewer than {settings['min_nodes']} nodes. " in PAGE
+    assert all(f"\n| `{name}` | {value} |" in PAGE for name, value in settings.items())
 
 
 def test_what_is_not_served_is_refused_if_the_call_names_the_backend(site, tmp_path):
@@ -479,7 +481,7 @@ def test_what_is_not_served_is_refused_if_the_call_names_the_backend(site, tmp_p
 import networkx as nx
 graph = nx.path_graph(64)
 graph[0][1]["weight"] = -1
-for name, *arguments in ("single_source_dijkstra", 0), ("shortest_path", 0, 63), ("bidirectional_dijkstra", 0, 63):
+for name, *arguments in ("single_source_dijkstra", 0), ("bidirectional_dijkstra", 0, 63):
     try:
         getattr(nx, name)(graph, *arguments, backend="cuda_shortest_paths")
     except NotImplementedError:
@@ -520,9 +522,37 @@ except ValueError as error:
     ]
     for why in (
         "shouldn't run `single_source_shortest_path_length`.*because: the graph has fewer than 64 nodes",
-        "can't run `shortest_path` .*because: for one pair NetworkX searches from both ends",
+        "shouldn't run `shortest_path` .*because: for one pair NetworkX searches from both ends",
         "does not implement 'bidirectional_dijkstra'",
         "raised when calling 'single_source_dijkstra_path_length': a weight is not an int, float or NumPy integer",
         "raised when calling 'single_source_dijkstra': a weight is negative",
     ):
         assert any(re.search(why, line) for line in said), why
+
+
+def test_settings_leave_calls_to_networkx_unless_they_name_the_backend(site, tmp_path):
+    script = """
+import networkx as nx
+nx.config.backend_priority = ["cuda_shortest_paths"]
+graph = nx.path_graph(99)
+for settings in {"min_nodes": 100}, {"use_without_gpu": False}, {"min_nodes": 99}:
+    with nx.config.backends.cuda_shortest_paths(**settings):
+        assert nx.single_source_shortest_path_length(graph, 0)[98] == 98
+with nx.config.backends.cuda_shortest_paths(min_nodes=100, use_without_gpu=False):
+    assert nx.shortest_path_length(graph, 0, 98, backend="cuda_shortest_paths") == 98
+for name, value in ("min_nodes", "64"), ("use_without_gpu", 1):
+    try:
+        with nx.config.backends.cuda_shortest_paths(**{name: value}):
+            nx.single_source_shortest_path_length(graph, 0)
+    except ValueError as error:
+        assert str(error).startswith(f"nx.config.backends.cuda_shortest_paths.{name} "), error
+    else:
+        raise AssertionError(name)
+"""
+    said = logged(site, tmp_path, script)
+    assert [name for line in said for name in USED.findall(line)] == [
+        "single_source_shortest_path_length",
+        "shortest_path_length",
+    ]
+    whys = "the graph has fewer than 100 nodes", "no GPU is visible"
+    assert [next(why for why in whys if why in line) for line in said if "shouldn't run" in line] == [*whys]

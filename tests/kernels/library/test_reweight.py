@@ -112,7 +112,7 @@ def test_the_hierarchy_is_kept(on_card, monkeypatch):  # noqa: F811
         solver.distances([0], [1])
         solver.eccentricities()
         solver.reachable([0], 3, reverse=True)
-        hierarchy = solver.in_whole_numbers.hierarchy
+        hierarchy = solver._in_whole_numbers.hierarchy
         laid_out, monkeyed = dict(hierarchy.laid_out), []
         monkeypatch.setattr(
             "kernels.fast.hierarchy.elimination.prepare_hierarchy", lambda given: monkeyed.append(given)
@@ -122,7 +122,7 @@ def test_the_hierarchy_is_kept(on_card, monkeypatch):  # noqa: F811
             solver.reweight(weights)
             assert "weights" not in vars(solver.graph)  # no array is made on the host
             found = solver.distances([0, 5, 9], [1, 26, 3])
-            assert found.variant == "hierarchy/targets" and solver.in_whole_numbers.hierarchy is hierarchy
+            assert found.variant == "hierarchy/targets" and solver._in_whole_numbers.hierarchy is hierarchy
             right = open_graph(graph, weights).to_scipy()
             exact = sparse.csgraph.dijkstra(right, indices=[0, 5, 9])[:, [1, 26, 3]]
             np.testing.assert_array_equal(found.distances, exact)

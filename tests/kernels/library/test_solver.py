@@ -1,6 +1,7 @@
 """kernels.prepare: layouts, threads, closing, results on the card; and what is kept of an array."""
 
 import contextlib
+import dataclasses
 import functools
 import gc
 import inspect
@@ -92,6 +93,29 @@ def test_what_is_on_the_card_stays_there(free, on_card):
         rows = solver.distances([5, 0, 5]).distances
         np.testing.assert_array_equal(rows, scipys.dijkstra(graph.to_scipy(), indices=[5, 0, 5]))
         assert Noting.taken == taken > 0
+
+
+@pytest.mark.simulator
+def test_a_solver_shows_graph_card_and_what_is_prepared(on_card, monkeypatch):
+    monkeypatch.setattr(Card, "visible", lambda: dataclasses.replace(CARD, name="NVIDIA H200"))
+    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(1, 1, 1)))
+    graph = graphs.grid(36)
+    given = f"Solver(graph: 36 vertices, {graph.arcs} arcs; NVIDIA H200"
+    with kernels.Solver(graph) as solver:
+        assert repr(solver) == f"{given})"
+        solver.shortest_paths(0)
+        assert repr(solver) == f"{given}; Near-Far)"
+        solver.distances([0, 1])
+        assert repr(solver) == f"{given}; Near-Far; hierarchy)"
+    assert repr(solver) == f"{given}; closed)"
+
+
+def test_dir_lists_public_names(no_card):
+    assert not [name for name in dir(kernels) if name.startswith("_") and name != "__version__"]
+    solver = kernels.Solver(example())
+    assert not [name for name in dir(solver) if name.startswith("_")]
+    assert {"graph", "distances", "close"} <= set(dir(solver))
+    assert repr(solver).endswith("30 arcs; no GPU)")
 
 
 @pytest.mark.simulator
@@ -222,12 +246,12 @@ def test_a_process_that_is_forked_while_the_card_is_taken(monkeypatch):
     made, reached, release = kernels.Solver(chain(1)), threading.Event(), threading.Event()
 
     def search():
-        with made.working():
+        with made._working():
             reached.set()
             release.wait(60)
 
     def enter(solver):
-        with solver.working():
+        with solver._working():
             return "entered"
 
     with in_a_thread(search, reached, release):
@@ -321,7 +345,7 @@ def test_a_closed_solver_refuses(no_card):
 @pytest.mark.simulator
 def test_a_closed_solver_gives_back_its_memory(on_card):
     solver = kernels.prepare(example())
-    far = weakref.ref(solver.in_whole_numbers.near_far.layout.far)
+    far = weakref.ref(solver._in_whole_numbers.near_far.layout.far)
     solver.close()
     gc.collect()
     assert far() is None
@@ -494,7 +518,7 @@ def test_scipy_searches_a_narrow_graph(weights, on_card, monkeypatch):
                 assert found.variant == key and ("narrow" in found.reason) == (scipy_us == 0)
                 assert found.distances.tolist()[source:] == [0, *np.cumsum(weights[source:]).tolist()]
             assert solver.distances([0, 2]).variant == key
-            on = solver.in_whole_numbers if weights[0] == 1 else solver.in_float64.bounds
+            on = solver._in_whole_numbers if weights[0] == 1 else solver._in_float64.bounds
             assert ("near_far" in vars(on)) == (scipy_us > 0)
     assert asked == [True, False]  # once each
 

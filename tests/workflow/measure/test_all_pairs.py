@@ -24,7 +24,6 @@ from workflow.measure import all_pairs
 from workflow.plan import allocation
 from workflow.publish import archive
 from workflow.views import catalogue
-from workflow.views.extensions import all_pairs_figure
 
 SAMPLE = "workflow/samples/sample3.txt"  # has sinks and vertices that are not reached
 GRAPHS = {"town": graphs.grid(16), "sample": io.read_graph(ROOT / SAMPLE)}
@@ -228,15 +227,15 @@ def test_what_is_found_of_a_source_is_compared_with_the_oracle():
 def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
     path = tmp_path / "x.co"
     path.write_text("c places\np aux sp co 2\nv 2 -73000000 41500000\nv 1 -74000000 40000000\n")
-    assert all_pairs_figure.read_coordinates(path, 2).to_numpy().tolist() == [[-74, 40], [-73, 41.5]]
+    assert io.read_coordinates(path, 2).tolist() == [[-74, 40], [-73, 41.5]]
     path.with_suffix(".co.gz").write_bytes(gzip.compress(b"v 1 5 6\n" * 1000, mtime=0)[:-20])
     said = r"\.co.*: not a DIMACS \.co file of 2 vertices \(.+\): name the coordinates of this graph, or none"
     with pytest.raises(InputError, match=rf"{said}$"):
-        all_pairs_figure.read_coordinates(path.with_suffix(".co.gz"), 2)
+        io.read_coordinates(path.with_suffix(".co.gz"), 2)
     for content in ("c\n" * 2**20, "v 1 5 6\n", "v 1 5 6\nv 1 5 6\n", "a 1 5 6\nv 2 5 6\n", "v 1 5 6\nv 2 5\n"):
         path.write_text(content)
         with pytest.raises(InputError, match=said):
-            all_pairs_figure.read_coordinates(path, 2)
+            io.read_coordinates(path, 2)
 
 
 def test_limits_of_a_part():

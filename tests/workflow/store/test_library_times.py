@@ -161,7 +161,8 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
 def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp_path):
     calls = [call(SOLVER, seconds, repeat=n) for n, seconds in enumerate((0.002, 0.004, 0.003), 1)]
     calls += [call(SCIPY, 0.06, commit="", started="2026-01-02T00:00:00+00:00")]
-    calls += [call(SCIPY, 2.0, dataset="e", substitute="made up"), call("the kernels alone, between two events")]
+    of_e = call(SCIPY, 2.0, dataset="e", substitute="made up", commit="0123456789abcdef")
+    calls += [of_e, call("the kernels alone, between two events")]
     path = tmp_path / "h200/library_times.csv"
     assert readme.library_times(path) == "Not measured: the archive `h200` has none of it."
     head, _, *rows, _, said = readme.library_times(write(path, *calls)).split("\n")
@@ -172,5 +173,5 @@ def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp
     ]
     assert said.endswith(
         "from the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
-        "abcdef012345. † A [substitute](data.md#the-substitutes) for the DIMACS graph."
+        "abcdef012345, 0123456789ab. † A [substitute](data.md#the-substitutes) for the DIMACS graph."
     )
