@@ -698,7 +698,7 @@ class Solver:
         weights : array_like, shape (e,)
             For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
             graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
-            opens it again.
+            opens it again. In a graph with turns, the costs of turns stay.
             For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
             to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
             may be any finite numbers.
