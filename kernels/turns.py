@@ -94,8 +94,8 @@ def with_turns(
 def _by_length(sequences: Iterable[Sequence[int]]) -> list[np.ndarray]:
     """Return the sequences of edges as arrays, (k, length), one for each length."""
     try:
-        if isinstance(sequences, np.ndarray):
-            arrays = [sequences]
+        if hasattr(sequences, "__array__"):
+            arrays = [np.asarray(sequences)]
         else:
             arrays = [np.array([*some]) for _, some in itertools.groupby(sorted(sequences, key=len), len)]
     except (TypeError, ValueError):

@@ -5,6 +5,7 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import kernels
@@ -217,6 +218,18 @@ def test_labels_unit_and_coordinates_stay(no_card):
     whole = replace(turns, network=replace(turns.network, unit=1.0))
     assert kernels.distances(whole, ["a"], ["c"]).distances == 4 + 3 + 6
     assert kernels.with_turns(graph) is graph
+
+
+def test_turns_may_be_tables(no_card):
+    graph = network(4, [0, 1, 1, 2], [1, 2, 3, 3], [5, 1, 4, 1])
+    table = pd.DataFrame({"from": [0], "to": [1]})
+    for forbidden, costs in (
+        (table, table.assign(to=2, seconds=3)),
+        (table.to_numpy(), np.array([[0, 2, 3]])),
+        (((0, 1),), {(0, 2): 3}),
+    ):
+        turns = kernels.with_turns(graph, forbidden, costs)
+        assert kernels.distances(turns, [0], [3]).distances == 5 + 3 + 4
 
 
 def test_a_path_may_return_at_a_dead_end_only(no_card):
