@@ -1164,7 +1164,8 @@ class Solver:
             return Solver(graph)
         if not prepared.network:
             prepared = replace(prepared, network=Network(prepared.edges))
-        solver = Solver(CompressedRows.reversed(prepared))  # with closed arcs, and with the edge of each arc
+        prepared = CompressedRows.reversed(prepared)  # with closed arcs, and with the edge of each arc
+        solver = Solver(prepared._with_ends_as_entries() if self._has_turns else prepared)
         if new:
             solver.reweight(new.as_given)
         return solver
