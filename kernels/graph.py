@@ -176,7 +176,7 @@ class Graph(CompressedRows):
     indices : ndarray of int32, shape (m,)
         The head of each arc.
     weights : ndarray of int32, shape (m,)
-        The weight of each arc.
+        The weight of each arc, in multiples of the network's unit if there is one.
     directed : bool, default True
         False states that every arc has a reverse arc of the same weight. This is not checked.
     meta : dict, optional
@@ -631,7 +631,7 @@ class Graph(CompressedRows):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The adjacency matrix, int32, (n, n): the cheapest arc's weight, INF without an arc, 0 on the diagonal."""
+        """The adjacency matrix, int32, (n, n), in units: the cheapest weight, INF without an arc, 0 on the diagonal."""
         matrix = np.full((self.vertices,) * 2, INF, np.int32)
         graph = self.cheapest()
         matrix[graph.tails, graph.indices] = graph.weights
