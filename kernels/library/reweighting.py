@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..fast.float_graph import FloatGraph
-from ..graph import INF, MAX_WEIGHT, Graph, starts
+from ..graph import INF, MAX_WEIGHT, Graph, kept, starts
 from ..lazy import LazyModule
 from ..network import Network, column
 from ..units import Scale
@@ -22,6 +22,38 @@ if TYPE_CHECKING:
     from scipy import sparse
 else:
     sparse = LazyModule("scipy.sparse")
+
+
+@kept
+def turn_costs(graph: Graph) -> np.ndarray | None:
+    """Return the weight of each arc beyond that of its edge, the cost of a turn: uint32, (m,); None without turns.
+
+    See turns.py: for each edge there is an arc where paths start with it, and which therefore has no cost.
+    """
+    if graph.network is None or graph.network.entries is None:
+        return None
+    edges = graph.edges
+    of_edges = np.full(int(edges.max(initial=-1)) + 2, INF, np.int32)
+    np.minimum.at(of_edges, edges, graph.weights)
+    of_edges[-1] = 0  # of the edge -1, of additional arcs
+    return (graph.weights - of_edges[edges]).astype(np.uint32)
+
+
+def weights_of_arcs(graph: Graph, of_edges: np.ndarray) -> np.ndarray:
+    """Return the weight of each arc, int32, by the weights of edges; INF is kept."""
+    costs = turn_costs(graph)
+    if costs is None:
+        return of_edges[graph.edges]
+    weights = np.append(of_edges, np.int32(0))[graph.edges]
+    sums = np.where(weights == INF, INF, weights.astype(np.int64) + costs)
+    if (sums[weights != INF] > MAX_WEIGHT).any():
+        raise too_large_with_turns(graph)
+    return sums.astype(np.int32)
+
+
+def too_large_with_turns(graph: Graph) -> InputError:
+    """Return the error for a weight that is too large together with the cost of a turn."""
+    return InputError(f"{graph.name}: a weight and the cost of a turn sum to more than {MAX_WEIGHT * graph.unit:g}")
 
 
 class NewWeights:
@@ -37,7 +69,7 @@ class NewWeights:
     @classmethod
     def of(cls, graph: Graph, weights: np.ndarray) -> NewWeights:
         """Return these weights of edges."""
-        of_arcs = weights[graph.edges]
+        of_arcs = weights_of_arcs(graph, weights)
         is_open = of_arcs != INF
         largest, total = of_arcs.max(initial=0, where=is_open), of_arcs.sum(dtype=np.int64, where=is_open)
         return cls(graph, lambda: weights, len(of_arcs) - int(np.count_nonzero(is_open)), int(largest), int(total))
@@ -52,7 +84,7 @@ class NewWeights:
     @cached_property
     def of_arcs(self) -> np.ndarray:
         """The weight of each arc, int32, (m,); INF for a closed arc."""
-        return self.of_edges[self._graph.edges]
+        return weights_of_arcs(self._graph, self.of_edges)
 
     def leave_card(self) -> None:
         """Copy weights to the host that are on the card only."""

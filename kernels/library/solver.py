@@ -698,7 +698,7 @@ class Solver:
         weights : array_like, shape (e,)
             For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
             graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
-            opens it again.
+            opens it again. In a graph with turns, the costs of turns stay.
             For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
             to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
             may be any finite numbers.
@@ -797,7 +797,7 @@ class Solver:
 
     def _limit(self, limit: float) -> float:
         """Check a limit and return it in the graph's units."""
-        return self.graph.scale.whole(_check_limit(limit))
+        return self.graph.scale.units_within(_check_limit(limit))
 
     def _in_users_unit(self, found: Paths) -> Paths:
         """Convert the distances to the user's unit in place."""
@@ -1164,7 +1164,8 @@ class Solver:
             return Solver(graph)
         if not prepared.network:
             prepared = replace(prepared, network=Network(prepared.edges))
-        solver = Solver(CompressedRows.reversed(prepared))  # with closed arcs, and with the edge of each arc
+        prepared = CompressedRows.reversed(prepared)  # with closed arcs, and with the edge of each arc
+        solver = Solver(prepared._with_ends_as_entries() if self._has_turns else prepared)
         if new:
             solver.reweight(new.as_given)
         return solver
