@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from . import memory, network, units
 from .errors import InputError, StrPath, whole
 from .lazy import LazyModule
-from .network import Network
+from .network import Network, Prices
 from .units import Scale
 
 if TYPE_CHECKING:
@@ -277,6 +277,17 @@ class Graph(CompressedRows):
         if self.network and self.network.entries is not None:
             vertices = self.network.entries[vertices]
         return vertices.astype(np.int64, copy=False)
+
+    @cached_property
+    def prices(self) -> Prices | None:
+        """What the arcs' weights are made of; None if they are the weights of edges."""
+        network = self.network
+        return (network and network.added is not None and Prices.of(network.edges, network.added)) or None
+
+    @property
+    def priced(self) -> np.ndarray:
+        """The price of each arc in `prices`, or its edge in `edges`: int32, (m,)."""
+        return self.prices.of_arcs if self.prices else self.edges
 
     def without_labels(self) -> Self:
         """Return the graph with numbered vertices only."""
@@ -577,7 +588,7 @@ class Graph(CompressedRows):
         return self._with_arcs(rows.indptr, rows.indices, rows.data)
 
     def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
-        network = self.network and replace(self.network, edges=self.network.edges[arcs])
+        network = self.network and self.network.with_arcs(arcs)
         return replace(super()._with_arcs(indptr, indices, arcs), network=network, meta={"name": self.name}, file=None)
 
     @cached_property

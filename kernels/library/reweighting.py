@@ -37,7 +37,7 @@ class NewWeights:
     @classmethod
     def of(cls, graph: Graph, weights: np.ndarray) -> NewWeights:
         """Return these weights of edges."""
-        of_arcs = weights[graph.edges]
+        of_arcs = weights[graph.priced]
         is_open = of_arcs != INF
         largest, total = of_arcs.max(initial=0, where=is_open), of_arcs.sum(dtype=np.int64, where=is_open)
         return cls(graph, lambda: weights, len(of_arcs) - int(np.count_nonzero(is_open)), int(largest), int(total))
@@ -47,7 +47,7 @@ class NewWeights:
         """The weight of each arc, int32, (m,); INF for a closed arc."""
         weights = self._read()
         del self._read  # may free memory on the card
-        return weights[self._graph.edges]
+        return weights[self._graph.priced]
 
     def leave_card(self) -> None:
         """Copy weights to the host that are on the card only."""
@@ -106,6 +106,21 @@ def in_units(given: np.ndarray, scale: Scale, *, whole_only: bool) -> tuple[np.n
     return rounded.astype(np.int32), -1
 
 
+def with_turn_costs(graph: Graph, given: np.ndarray, scale: Scale, *, whole_only: bool) -> np.ndarray:
+    """Return the weight of each of the graph's prices, in units, given weights of edges; raise InputError."""
+    assert graph.prices
+    weights, wrong = in_units(given, scale, whole_only=whole_only)
+    if wrong >= 0:
+        raise wrong_weight(graph, given, wrong, whole_only=whole_only)
+    found = graph.prices.with_weights(np.where(weights == INF, np.inf, weights))
+    if (most := found.max(initial=0, where=np.isfinite(found))) > MAX_WEIGHT:
+        raise InputError(
+            f"{graph.name}: a weight and the cost of a turn sum to {most * graph.unit:g}: the largest sum is "
+            f"{MAX_WEIGHT * graph.unit:g}"
+        )
+    return found
+
+
 def wrong_weight(graph: Graph, given: np.ndarray, edge: int, *, whole_only: bool) -> InputError:
     """Return the error for an invalid weight of an edge."""
     what = "a whole number" if whole_only else "a number"
@@ -126,7 +141,8 @@ class OpenNetwork(Network):
     def of(cls, network: Network, new: NewWeights, weight_error: float) -> OpenNetwork:
         """Return the network of the open arcs."""
         made = object.__new__(cls)
-        vars(made).update(vars(network), weight_error=weight_error, all_edges=network.edges, new_weights=new)
+        vars(made).update(vars(network), added=None, weight_error=weight_error)
+        vars(made).update(all_edges=network.edges, new_weights=new)
         del vars(made)["edges"]
         return made
 

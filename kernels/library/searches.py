@@ -416,7 +416,7 @@ class InHierarchy(Search):
     @cached_property
     def reweighter(self) -> reweighting.Reweighter:
         """Changes of the weights on the card."""
-        return reweighting.Reweighter(self.customized, self.graph.structure.edges)
+        return reweighting.Reweighter(self.customized, self.graph.structure.priced)
 
     def reweight(self, on: SearchedGraph, read: reweighting.ReadWeights) -> None:
         """Search another graph of the same structure, with weights that `reweighter` has read, without waiting.

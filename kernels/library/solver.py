@@ -35,6 +35,7 @@ from ..gpu import driver
 from ..graph import Graph, check_flag, starts
 from ..lazy import LazyModule
 from ..network import Network
+from ..units import Scale
 from . import choice
 from .answers import (
     FLOAT_BYTES,
@@ -50,7 +51,7 @@ from .answers import (
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
 from .pairs import PairSearch, values_of_edges
-from .reweighting import NewWeights, reweighted_floats, weight_column
+from .reweighting import NewWeights, reweighted_floats, weight_column, with_turn_costs
 from .searches import (
     NO_PATH_BY_DTYPE,
     PIECE,
@@ -697,7 +698,7 @@ class Solver:
         weights : array_like, shape (e,)
             For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
             graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
-            opens it again.
+            opens it again. Turns (`with_turns`) keep their costs.
             For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
             to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
             may be any finite numbers.
@@ -724,6 +725,9 @@ class Solver:
                 graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
             else:
                 scale, whole_only = self._prepared.scale, self._prepared.unit == 1
+                if self._prepared.prices:
+                    given = with_turn_costs(self._prepared, given, scale, whole_only=whole_only)
+                    scale, whole_only = Scale(1, 1), False
                 engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
                 graph, changed = engine.graph, {"_in_whole_numbers": engine}
             for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
