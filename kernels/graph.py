@@ -382,8 +382,8 @@ class Graph(CompressedRows):
             If False, each edge may be used in both directions.
         unit : float, optional
             Weights are rounded to multiples of `unit`, such as 0.01. By default it is 1 for whole weights. For others
-            it is the coarsest of 1, 0.1, 0.01, ... for which no weight is rounded; if no path may then exceed 2**31 - 2
-            units only with a coarser one, it is the finest power of ten for which that is so.
+            it is the coarsest of 1, 0.1, 0.01, ... for which no weight is rounded. If a path might then exceed
+            2**31 - 2 units, it is the finest power of ten for which none does.
         meta : dict, optional
             See `Graph`.
 
@@ -531,10 +531,9 @@ class Graph(CompressedRows):
         if not nodes.index.is_unique:
             raise InputError(f"node {nodes.index[nodes.index.duplicated()][0]!r} is there twice: keep one row of it")
         tails, heads = map(labels.find, _ends(edges), ("tail", "head"))
-        place = nodes if "x" in nodes and "y" in nodes else getattr(nodes.get("geometry"), "geometry", None)
         about = {
             "labels": None if network.are_numbers(labels.values) else labels,
-            "coordinates": None if place is None else network.points(place.x, place.y),
+            "coordinates": _places(nodes),
             "crs": getattr(nodes, "crs", None) or getattr(edges, "crs", None),
             "geometry": network.lines_of(edges["geometry"]) if "geometry" in edges else None,
         }
@@ -797,6 +796,15 @@ def _ends(edges: Any) -> tuple[Any, Any]:
     if edges.index.nlevels > 1:
         return edges.index.get_level_values(0), edges.index.get_level_values(1)
     return _column_of(edges, "u"), _column_of(edges, "v")
+
+
+def _places(nodes: Any) -> np.ndarray | None:
+    """Return the coordinates of a frame's nodes, (n, 2): its columns x and y, else its points; None without them."""
+    place = nodes if "x" in nodes and "y" in nodes else getattr(nodes.get("geometry"), "geometry", None)
+    try:
+        return None if place is None else network.points(place.x, place.y)
+    except ValueError as error:
+        raise InputError(f"the geometry of the nodes must be points: {error}") from None
 
 
 def _column_of(frame: Any, name: str) -> Any:

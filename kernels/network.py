@@ -163,6 +163,12 @@ class Prices(NamedTuple):
         """Return the weight of each price, float64, (p,), given the weights of edges, in the graph's unit."""
         return np.append(weights, 0.0)[self.edges] + self.added
 
+    def weights_of_edges(self, weights: np.ndarray) -> np.ndarray:
+        """Return the weights of edges, float64, given those of prices: the reverse of `with_weights`."""
+        found, known = np.zeros(self.edges.max(initial=-1) + 1), self.edges >= 0
+        found[self.edges[known]] = weights[known] - self.added[known]
+        return found
+
 
 def column(values: Any, name: str) -> np.ndarray:
     """Return a list, or an array or column of any library, as an array of one dimension: of numbers if all are.

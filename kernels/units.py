@@ -76,7 +76,9 @@ def weight_column(values: Any) -> np.ndarray:
         return np.zeros(0, np.int32)
     require_complete(weights, "weight")
     if weights.dtype == object:  # such as decimal fractions
-        strange = next((edge for edge, one in enumerate(weights) if not isinstance(one, Number)), None)
+        strange = next(
+            (edge for edge, one in enumerate(weights) if isinstance(one, bool) or not isinstance(one, Number)), None
+        )
         if strange is not None:
             raise InputError(f"edge {strange}: weight {reprlib.repr(weights[strange])} is not a number")
         with suppress(TypeError):  # complex numbers

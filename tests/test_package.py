@@ -135,12 +135,12 @@ def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gp
 
 @pytest.mark.ci
 def test_the_examples_run(site, tmp_path):
-    example, more, prepared, tables, turns, silent = blocks("library.md")
+    *examples, silent = blocks("library.md")
     (described,) = blocks_of(PROJECT["readme"]["text"])
     ran = package.python(
         site,
         "-c",
-        silent + described + example + more + prepared + tables + turns,
+        "".join([silent, described, *examples]),
         cwd=tmp_path,
         CUDA_VISIBLE_DEVICES="-1",
         NUMBA_ENABLE_CUDASIM="0",

@@ -43,15 +43,26 @@ class NewWeights:
         return cls(graph, lambda: weights, len(of_arcs) - int(np.count_nonzero(is_open)), int(largest), int(total))
 
     @cached_property
-    def of_arcs(self) -> np.ndarray:
-        """The weight of each arc, int32, (m,); INF for a closed arc."""
+    def of_edges(self) -> np.ndarray:
+        """The weight of each edge, or of each price if the graph has turns, int32; INF for a closed edge."""
         weights = self._read()
         del self._read  # may free memory on the card
-        return weights[self._graph.priced]
+        return weights
+
+    @cached_property
+    def of_arcs(self) -> np.ndarray:
+        """The weight of each arc, int32, (m,); INF for a closed arc."""
+        return self.of_edges[self._graph.priced]
 
     def leave_card(self) -> None:
         """Copy weights to the host that are on the card only."""
-        _ = self.of_arcs
+        _ = self.of_edges
+
+    @property
+    def as_given(self) -> np.ndarray:
+        """The weights of edges in the user's unit, float64; inf for a closed edge."""
+        weights, prices = np.where(self.of_edges == INF, np.inf, self.of_edges), self._graph.prices
+        return self._graph.scale.apply(prices.weights_of_edges(weights) if prices else weights)
 
     @cached_property
     def open_arcs(self) -> np.ndarray:

@@ -106,26 +106,23 @@ class Wanted(NamedTuple):
         """The largest distance of a search in integers."""
         return int(min(self.limit, INF - 1))
 
-    def room(self, run: Run) -> Callable[[int, np.dtype], Any]:
-        """Allocate memory for the distances on the card. Return a function that gives it as `size` items of a dtype."""
-        size = self.size * self.dtype.itemsize
-        run.require(size)
-        (room,) = run.allocate((size, np.uint8))
-        return lambda _, dtype: internals.part_of(room, 0, size, dtype)
+    def on_card(self, run: Run, room: Callable[[int, np.dtype], Any] | None = None) -> tuple[Any, Any]:
+        """Return an array on the card for the distances, (k * t,), of `searched_dtype`, and the same memory as `dtype`.
+
+        room: a function of length and dtype that returns an array, always in the same memory; by default allocate one.
+        """
+        if room is None:
+            size = self.size * self.dtype.itemsize
+            run.require(size)
+            (allocated,) = run.allocate((size, np.uint8))
+            return tuple(internals.part_of(allocated, 0, size, kind) for kind in (self.searched_dtype, self.dtype))
+        return room(self.size, self.searched_dtype), room(self.size, self.dtype)
 
     def in_users_unit(self, distances: np.ndarray) -> np.ndarray:
         """Convert distances of type `searched_dtype` to the user's unit, perhaps in place."""
         if self.scale == (1, 1):
             return distances
         return self.scale.apply(as_type(distances, np.dtype(np.float64)))
-
-    def scaled(self, run: Run, found: Any, room: Callable[[int, np.dtype], Any]) -> Any:
-        """Convert distances on the card to the user's unit, in the same memory."""
-        if self.scale == (1, 1) or not self.size:
-            return found
-        out = room(self.size, self.dtype)
-        scale_on_card(run, self.scale, found, out)
-        return out
 
 
 def new_run(**settings: Any) -> Run:
@@ -135,10 +132,12 @@ def new_run(**settings: Any) -> Run:
     return run.Run(**{"waits": False} | settings)
 
 
-def scale_on_card(run: Run, scale: Scale, found: Any, out: Any) -> None:
-    """Convert distances to the user's unit, from one array on the card to another or the same."""
-    (numbers,) = run.upload(np.array(scale, np.float64))
-    run.launch((results.scale, -(-len(out) // run.block), run.block, (found, numbers, out)))
+def scale_on_card(run: Run, scale: Scale, found: Any, out: Any) -> Any:
+    """Convert distances on the card to the user's unit, and return `out`, which may have the memory of `found`."""
+    if scale != (1, 1) and len(out):
+        (numbers,) = run.upload(np.array(scale, np.float64))
+        run.launch((results.scale, -(-len(out) // run.block), run.block, (found, numbers, out)))
+    return out
 
 
 class SearchedGraph:
@@ -376,23 +375,21 @@ class ByNearFar(Search):
             return distances
         self.run.require(8 * n)
         (lengths,) = self.run.allocate((n, np.float64))
-        scale_on_card(self.run, scale, distances, lengths)
-        return lengths
+        return scale_on_card(self.run, scale, distances, lengths)
 
     def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
         """Return the wanted distances as a new array on the card, (k * t,)."""
-        run, room = self.run, wanted.room(self.run)
-        out = room(wanted.size, wanted.searched_dtype)
+        run, (found, out) = self.run, wanted.on_card(self.run)
         if wanted.size:
             none, seen = self.on.constants(wanted.searched_dtype)
-            into = *run.upload(none), out, *run.upload(seen)
+            into = *run.upload(none), found, *run.upload(seen)
             numbers = wanted.targets.astype(np.int32), np.arange(len(wanted.sources), dtype=np.int32)
             rows, places = run.upload(*numbers)
             for source, same in places_of(wanted.sources).items():
                 distances = self.search(source, tree=False).dist
                 for place in same:
                     run.launch(to_targets.taking(1, 1, wanted.most, rows, places[place:], distances, into))
-        return wanted.scaled(run, out, room)
+        return scale_on_card(run, wanted.scale, found, out)
 
 
 class InHierarchy(Search):
@@ -484,19 +481,18 @@ class InHierarchy(Search):
         reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
         """
         run = self.targets.run
-        room = self.targets.result if reuse else wanted.room(run)
-        out = room(wanted.size, wanted.searched_dtype)
+        found, out = wanted.on_card(run, self.targets.result if reuse else None)
         if not wanted.size:
-            return room(wanted.size, wanted.dtype)
+            return out
         none, seen = self.on.constants(wanted.searched_dtype)
         sources, ends = wanted.sources, wanted.targets
         try:
-            run.download((self.targets.search(sources, ends, wanted.most, none, out, seen), seen))
+            run.download((self.targets.search(sources, ends, wanted.most, none, found, seen), seen))
         finally:
             self.targets.release()
         if wanted.most == INF - 1 and not self.on.fits and (seen[1] if wanted.every else seen[0]):
             self._refuse_too_long_from(sources)
-        return wanted.scaled(run, out, room)
+        return scale_on_card(run, wanted.scale, found, out)
 
     def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield each source, its vertices as in within.vertices_within, and their distances; raise NotInIntegers."""

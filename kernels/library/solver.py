@@ -32,7 +32,7 @@ from .. import memory
 from ..errors import InputError, whole
 from ..fast.float_graph import FloatGraph
 from ..gpu import driver
-from ..graph import Graph, check_flag, starts
+from ..graph import CompressedRows, Graph, check_flag, starts
 from ..lazy import LazyModule
 from ..network import Network
 from ..units import Scale
@@ -688,10 +688,11 @@ class Solver:
         return Float64(graph, self.graph.destinations)
 
     def reweight(self, weights: Any) -> None:
-        """Change the weights of edges, and close edges or open them again. The result equals a new `prepare`.
+        """Change the weights of edges, and close edges or open them again.
 
-        The graph keeps its arcs, so a contraction hierarchy keeps its order and is adapted on the card, in a small part
-        of the time that `prepare` takes. To insert an edge, prepare a new graph.
+        Later results are those of a new graph with these weights and the same unit. The graph keeps its arcs, so a
+        contraction hierarchy keeps its order, and the card only adapts its weights. To insert an edge, prepare a new
+        graph.
 
         Parameters
         ----------
@@ -725,15 +726,20 @@ class Solver:
                 graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
             else:
                 scale, whole_only = self._prepared.scale, self._prepared.unit == 1
-                if self._prepared.prices:
-                    given = with_turn_costs(self._prepared, given, scale, whole_only=whole_only)
-                    scale, whole_only = Scale(1, 1), False
-                engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                if self._has_turns:
+                    priced = with_turn_costs(self._prepared, given, scale, whole_only=whole_only)
+                    engine = self._in_whole_numbers.reweighted(priced, Scale(1, 1), whole_only=False)
+                else:
+                    engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
                 graph, changed = engine.graph, {"_in_whole_numbers": engine}
+            backward = vars(self).get("_reversed")
             for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
             self.graph = graph
             vars(self).update(changed)
+            if backward and changed:
+                backward.reweight(given)
+                self._reversed = backward
 
     @cached_property
     def _edge_count(self) -> int:
@@ -1156,8 +1162,18 @@ class Solver:
 
     @cached_property
     def _reversed(self) -> Solver | None:
-        graph = self.graph.reversed()
-        return None if graph is self.graph else Solver(graph)  # a solver that refers to itself would stay alive
+        graph, prepared, new = self.graph.reversed(), self._prepared, vars(self.graph).get("new_weights")
+        if graph is self.graph:
+            return None  # a solver that refers to itself would stay alive
+        if not isinstance(prepared, Graph):
+            return Solver(graph)
+        if not prepared.network:
+            prepared = replace(prepared, network=Network(prepared.edges))
+        # With closed arcs, and with the edge of each arc.
+        solver = Solver(prepared.reversed() if self._has_turns else CompressedRows.reversed(prepared))
+        if new:
+            solver.reweight(new.as_given)
+        return solver
 
     def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
         """Find each source's farthest vertex, and the number of reached vertices and the sum of distances to them.

@@ -25,7 +25,7 @@ from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import multi_source
 from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.floats import Float64Search, FloatGraph
-from kernels.fast.hierarchy import elimination
+from kernels.fast.hierarchy import elimination, host
 from kernels.gpu import card, internals, launching
 from kernels.gpu.compiler import cuda, int32
 from kernels.gpu.launching import GRAPH_ITERATIONS, STEP
@@ -596,6 +596,62 @@ def test_distances_to_some_targets_in_a_hierarchy(name, dtype, few, monkeypatch)
             monkeypatch.setattr("kernels.library.searches.COPIED_AT_ONCE", 2**18)  # the next results come in pieces
 
 
+def assert_nearest(solver, on: Graph, targets, k: int, *, reverse: bool) -> None:
+    """Compare the nearest of different targets with SciPy's distances."""
+    found = solver.nearest(None, k, targets=targets, reverse=reverse)
+    assert found.variant == "hierarchy/nearest"
+    array = on.to_scipy() if reverse else on.to_scipy().T.tocsr()
+    distances = csgraph.dijkstra(array, indices=targets).T
+    order = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    expected = np.take_along_axis(distances, order, axis=1)
+    np.testing.assert_array_equal(found.distances, expected)
+    np.testing.assert_array_equal(found.targets, np.where(np.isinf(expected), -1, targets[order]))
+    np.testing.assert_array_equal(found.counts, [(found.targets[:, 0] == target).sum() for target in targets])
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HIERARCHIES)
+def test_nearest_targets_in_a_hierarchy(name, few):
+    make, n = HIERARCHIES[name]
+    on, random = make(n), np.random.default_rng(5)
+    with kernels.prepare(on) as solver:
+        for count, k in ((1, 1), (40, 5), (500, 5), (70, 33), (500, 500 if n < 10_000 else 40)):
+            targets = random.choice(on.vertices, count, replace=False)
+            for reverse in (False, True):
+                assert_nearest(solver, on, targets, k, reverse=reverse)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HIERARCHIES)
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_new_weights_in_a_hierarchy(name, dtype, few):
+    make, n = HIERARCHIES[name]
+    on, random = make(n), np.random.default_rng(6)
+    with kernels.prepare(on) as solver:
+        solver.distances([0], [1])
+        solver.eccentricities([0])
+        for _ in range(3):
+            weights = random.integers(0, 50, on.arcs).astype(dtype)
+            if weights.dtype.kind == "f":
+                weights[random.random(on.arcs) < 0.05] = np.inf
+            solver.reweight(weights)
+            kept = np.isfinite(weights)
+            new = Graph.from_arcs(on.vertices, on.tails[kept], on.indices[kept], weights[kept].astype(int))
+            sources, targets = random.integers(0, on.vertices, (2, 60))
+            expected = csgraph.dijkstra(new.to_scipy(), indices=sources)
+            found = solver.distances(sources, targets)
+            assert found.variant == "hierarchy/targets"
+            np.testing.assert_array_equal(found.distances, expected[:, targets])
+            np.testing.assert_array_equal(solver.distances(sources).distances, expected)
+            reached = solver.eccentricities(sources)
+            np.testing.assert_array_equal(reached.total, expected.sum(axis=1, where=np.isfinite(expected)))
+            np.testing.assert_array_equal(solver.shortest_paths(sources[0]).distances, expected[0])
+            assert_nearest(solver, new, np.unique(targets), 5, reverse=False)
+        with pytest.raises(InputError, match="edge 3: weight -1"):
+            solver.reweight(np.where(np.arange(on.arcs) == 3, -1, weights).astype(dtype))
+        np.testing.assert_array_equal(solver.distances(sources).distances, expected)
+
+
 @pytest.mark.gpu
 def test_a_large_table_comes_through_buffers(few):
     on, random = graphs.grid(3000), np.random.default_rng(4)
@@ -896,3 +952,40 @@ def test_a_process_that_is_forked_after_a_search_on_the_card():
             assert "CUDA does not work in it" in in_a_fork(lambda search=search: search(0))
         assert in_a_fork(prepared.close) is None
         np.testing.assert_array_equal(prepared.shortest_paths(0).distances, expected.distances)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", HIERARCHIES)
+def test_pairs_and_routes_in_a_hierarchy(name, few):
+    make, n = HIERARCHIES[name]
+    on, random = make(n), np.random.default_rng(6)
+    sources, targets = random.integers(0, on.vertices, (2, 5000))
+    sources[:4000] %= 50
+    second, array = random.integers(1, 9, on.arcs) / 8, on.to_scipy()
+    expected = csgraph.dijkstra(array, indices=range(50))[sources[:4000], targets[:4000]]
+    by_host = host.HostHierarchy(on, on.weights)
+    distances, start, arcs = by_host.routes(sources, targets)
+    with kernels.prepare(on) as solver:
+        for dtype in ("float64", "float32", "int32"):
+            found = solver.pair_distances(sources, targets, dtype=dtype)
+            assert found.variant == "hierarchy/pairs"
+            np.testing.assert_array_equal(found.distances[:4000], as_type(expected, dtype))
+        routes = solver.routes(sources, targets, second=second, out="device")
+        np.testing.assert_array_equal(routes.edges.copy_to_host(), arcs)
+        np.testing.assert_array_equal(routes.edge_start, start)
+        sums = np.add.reduceat(np.append(second[arcs], 0), start[:-1]) * (np.diff(start) > 0)
+        sums[distances == INF] = np.nan
+        np.testing.assert_array_equal(routes.second.copy_to_host(), sums)
+        np.testing.assert_array_equal(solver.routes(sources, targets).vertices, routes.vertices.copy_to_host())
+        table = solver.distances(sources[:9], targets[:7], second=second)
+        ends = np.repeat(sources[:9], 7), np.tile(targets[:7], 9)
+        np.testing.assert_array_equal(table.second.ravel(), solver.routes(*ends, second=second).second)
+        np.testing.assert_array_equal(table.distances, csgraph.dijkstra(array, indices=sources[:9])[:, targets[:7]])
+        with pytest.raises(InputError, match="target 10000000"):
+            solver.pair_distances(sources, np.full(5000, 10**7))
+        weights = random.integers(0, 50, on.arcs)
+        solver.reweight(weights)
+        again = Graph.from_arcs(on.vertices, on.tails, on.indices, weights)
+        np.testing.assert_array_equal(
+            solver.routes(sources, targets).edges, kernels.routes(again, sources, targets).edges
+        )

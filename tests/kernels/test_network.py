@@ -210,7 +210,7 @@ def test_missing_numbers_in_columns(library):
             Graph.from_edges(*map(make, columns))
 
 
-@pytest.mark.parametrize("wrong", [-1, -0.5, np.inf, "far", [1], 1j])
+@pytest.mark.parametrize("wrong", [-1, -0.5, np.inf, "far", [1], 1j, True])
 def test_weights_that_are_no_numbers_of_0_or_more(wrong):
     with pytest.raises(InputError, match=r"edge 1: weight|weights of the edges"):
         Graph.from_edges(["a", "b"], ["b", "c"], [1.5, wrong])

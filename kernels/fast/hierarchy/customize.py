@@ -157,7 +157,10 @@ class OnCard:
         )
 
     def customize(self, weights: Any) -> None:
-        """Customize again, without waiting. weights: uint32, (m,), on the card; INF closes an arc."""
+        """Customize again, without waiting; what else was made of the weights, such as closures, is out of date.
+
+        weights: uint32, (m,), on the card; INF closes an arc.
+        """
         run, self.weights = self.run, weights
         clearing = clear, 2 * run.multiprocessors, run.block, (self.up, self.down)
         run.launch(clearing, *self._customizing(weights))

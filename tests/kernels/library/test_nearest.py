@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csgraph
 
 import kernels
 from kernels.errors import InputError
@@ -111,6 +112,33 @@ def test_a_limit_for_the_nearest_vertices(no_card):  # noqa: F811
     found, within = kernels.nearest(graph, [3, 26], 5, limit=3), csr(graph.to_scipy(), [3, 26], k=5).toarray()
     np.testing.assert_array_equal(found.toarray(), np.where(within <= 3, within, 0))
     assert 2 < found.nnz < 10
+
+
+def assert_fractions(variant) -> None:
+    """Streets with weights of tenths, whose limits are distances."""
+    grid = GRAPHS["streets"]()
+    names, tenths = np.array([f"v{i}" for i in range(grid.vertices)], object), grid.weights * 0.1
+    graph = Graph.from_edges(names[grid.tails], names[grid.indices], tenths)
+    place = {name: i for i, name in enumerate(graph.labels)}
+    targets = names[[3, 11, 7]]
+    ends, array = np.array([place[name] for name in targets]), graph.to_integers()
+    for limit in (np.inf, csgraph.dijkstra(array)[2, ends[0]]):
+        found = kernels.nearest(graph, None, 2, targets=targets, limit=limit / 10)
+        right, distances, counts = expected(array, None, ends, 2, limit)
+        np.testing.assert_array_equal(found.distances, distances / 10)
+        named = [[None if i < 0 else graph.labels[i] for i in row] for row in right.tolist()]
+        assert found.targets.tolist() == named and found.counts.tolist() == counts.tolist()
+        assert found.variant == variant or limit < np.inf
+
+
+def test_fractions_without_a_card(no_card):  # noqa: F811
+    assert_fractions("dijkstra/scipy")
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
+def test_fractions_on_a_card(on_card):  # noqa: F811
+    assert_fractions("hierarchy/nearest")
 
 
 def test_labels(no_card):  # noqa: F811

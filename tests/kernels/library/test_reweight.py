@@ -111,6 +111,7 @@ def test_the_hierarchy_is_kept(on_card, monkeypatch):  # noqa: F811
     with Solver(graph) as solver:
         solver.distances([0], [1])
         solver.eccentricities()
+        solver.reachable([0], 3, reverse=True)
         hierarchy = solver._in_whole_numbers.hierarchy
         laid_out, monkeyed = dict(hierarchy.laid_out), []
         monkeypatch.setattr(
@@ -125,7 +126,10 @@ def test_the_hierarchy_is_kept(on_card, monkeypatch):  # noqa: F811
             right = open_graph(graph, weights).to_scipy()
             exact = sparse.csgraph.dijkstra(right, indices=[0, 5, 9])[:, [1, 26, 3]]
             np.testing.assert_array_equal(found.distances, exact)
-            assert "of_arcs" not in vars(solver.graph.new_weights)
+            assert "of_edges" not in vars(solver.graph.new_weights)
+            back = np.asarray(solver.reachable([7], 30, reverse=True).toarray())
+            exact = sparse.csgraph.dijkstra(right.T.tocsr(), indices=[7], limit=30)
+            np.testing.assert_array_equal(back, np.where(np.isinf(exact), 0, exact))
         assert hierarchy.laid_out == laid_out and not monkeyed
     assert solver.graph.weights.tolist() == weights[np.isfinite(weights)].tolist()  # after the card's memory was freed
 
