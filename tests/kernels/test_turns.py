@@ -251,8 +251,11 @@ def test_labels_unit_and_coordinates_stay(no_card):
     assert kernels.Solver(turns).graph.check_source("c") == 2
     for vertex, place in zip(turns.named(np.arange(turns.vertices)), turns.network.coordinates, strict=True):
         assert place.tolist() == {"a": [0, 1], "b": [2, 3], "c": [4, 5]}[vertex]
-    whole = replace(turns, network=replace(turns.network, unit=1.0))
-    assert kernels.distances(whole, ["a"], ["c"]).distances == 4 + 3 + 6
+    with kernels.prepare(turns) as solver:
+        assert solver.distances(["a"], ["c"]).distances == (4 + 3 + 6) / 2 and solver.path("a", "c") == ["a", "b", "c"]
+        solver.reweight([2, 3, 7.5])
+        assert solver.routes(["a"], ["c"]).distances == 2 + 1.5 + 3
+        assert solver.nearest(["c"], 1, targets=["a"], reverse=True).distances == 2 + 1.5 + 3
     assert kernels.with_turns(graph) is graph
 
 
