@@ -264,30 +264,35 @@ def rows_of(path: Path, graph: Graph, first: bool) -> Iterator[dict]:
         yield from case.rows()
 
 
-def run(description: str | None, name: str, measure: Callable[[Path, Graph, bool], Iterator[dict]]) -> None:
-    """Read the command line and write the rows that `measure` yields for each graph.
+def main(args: argparse.Namespace, measure: Callable[[Path, Graph, bool], Iterator[dict]] = rows_of) -> None:
+    """Write the rows that `measure` yields for each graph.
 
     measure: a function of the graph's path, the graph, and whether it is the first one.
     """
+    writable(args.out)
+    choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
+    found = []
+    with host.one_card():
+        card.require_gpu(args.out.stem)
+        for path in args.graphs:
+            graph = read_graph(path)
+            about = provenance(LIBRARY_TIMES.columns, StepContext(commit=args.commit), graph)
+            for row in measure(path, graph, path == args.graphs[0]):
+                found.append(about | row)
+                logging.info("%s: %s: %.4g s", graph.name, row["what"], row["seconds"])
+                LIBRARY_TIMES.write(found, args.out)
+
+
+def arguments(description: str | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
     parser.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
-    args = parser.parse_args()
-    with logged():
-        writable(args.out)
-        choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
-        found = []
-        with host.one_card():
-            card.require_gpu(name)
-            for path in args.graphs:
-                graph = read_graph(path)
-                about = provenance(LIBRARY_TIMES.columns, StepContext(commit=args.commit), graph)
-                for row in measure(path, graph, path == args.graphs[0]):
-                    found.append(about | row)
-                    logging.info("%s: %s: %.4g s", graph.name, row["what"], row["seconds"])
-                    LIBRARY_TIMES.write(found, args.out)
+    return parser.parse_args()
 
 
 if __name__ == "__main__":
-    run(__doc__, "library_times", rows_of)
+    given = arguments(__doc__)
+    with logged():
+        main(given)

@@ -20,6 +20,7 @@ from benchmarks.library_times import Case
 from kernels.errors import WrongResult
 from kernels.gpu.compiler import cuda
 from kernels.graph import Graph
+from workflow.step import logged
 
 PAIRS, ROUTES, SIDE, FACILITIES, NEAREST = 10**8, 10**6, 10_000, 1000, 5
 SAMPLES = 4  # sources whose distances are compared
@@ -29,6 +30,10 @@ REPEATS = 5
 def require(right: bool, what: str) -> None:
     if not right:
         raise WrongResult(f"{what}: the results are not SciPy's")
+
+
+def on_host(array: Any) -> np.ndarray:
+    return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
 class Calls:
@@ -98,14 +103,14 @@ class Calls:
         _ = hierarchy.hubs
 
     def check_pairs(self, found: kernels.Distances) -> None:
-        samples = found.distances[: SAMPLES * 1000].copy_to_host().reshape(SAMPLES, -1)
+        samples = on_host(found.distances[: SAMPLES * 1000]).reshape(SAMPLES, -1)
         targets = self.targets[: SAMPLES * 1000].reshape(SAMPLES, -1)
         require(np.array_equal(samples, np.take_along_axis(self.exact, targets, axis=1)), "pairs")
 
     def check_routes(self, found: kernels.Routes) -> None:
         count, graph = SAMPLES * 1000, self.graph
         start = found.edge_start[: count + 1]
-        edges = found.edges[: start[-1]].copy_to_host()
+        edges = on_host(found.edges[: start[-1]])
         tails, heads = graph.tails[edges], graph.indices[edges]
         some = np.flatnonzero(np.diff(start))
         first, last = start[some], start[some + 1] - 1
@@ -123,9 +128,7 @@ class Calls:
         require(right and np.array_equal(found.targets[self.rows], self.facilities[order]), "nearest")
 
     def check_table(self, found: kernels.Distances) -> None:
-        rows: Any = found.distances[:SAMPLES]
-        rows = rows if isinstance(rows, np.ndarray) else rows.copy_to_host()
-        require(np.array_equal(rows, self.exact[:, self.ends]), "table")
+        require(np.array_equal(on_host(found.distances[:SAMPLES]), self.exact[:, self.ends]), "table")
 
     def check_later(self, _: None) -> None:
         require(np.array_equal(self.solver.distances(self.rows).distances, self.exact_later), "new weights")
@@ -166,4 +169,6 @@ def rows(path: Path, graph: Graph, first: bool) -> Iterator[dict]:
 
 
 if __name__ == "__main__":
-    library_times.run(__doc__, "network_times", rows)
+    given = library_times.arguments(__doc__)
+    with logged():
+        library_times.main(given, rows)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 from .errors import InputError
 from .graph import MAX_WEIGHT, Graph, by_tail, check_flag, require_size, starts
 from .network import Network
+from .units import Scale
 
 
 def with_turns(
@@ -82,7 +83,7 @@ def with_turns(
     never = [arcs_of.sequences(edges)[0] for edges in _by_length(forbidden)]
     if not check_flag(u_turns, "u_turns"):
         never.append(_u_turns(graph))
-    edges, costs_of, error = _costs(costs, graph.unit)
+    edges, costs_of, error = _costs(costs, graph.scale)
     pairs, which = arcs_of.sequences(edges)
     cost = costs_of[which]
     costly = (cost > 0) & (cost < np.inf)
@@ -109,7 +110,7 @@ def _by_length(sequences: Iterable[Sequence[int]]) -> list[np.ndarray]:
     return [array for array in arrays if len(array)]
 
 
-def _costs(costs: Mapping | ArrayLike, unit: float) -> tuple[np.ndarray, np.ndarray, float]:
+def _costs(costs: Mapping | ArrayLike, scale: Scale) -> tuple[np.ndarray, np.ndarray, float]:
     """Return pairs of edges, (k, 2), their costs in units as whole float64 numbers or inf, and the rounding error."""
     try:
         rows = np.array([(*turn, cost) for turn, cost in costs.items()] if isinstance(costs, Mapping) else costs, float)
@@ -118,11 +119,14 @@ def _costs(costs: Mapping | ArrayLike, unit: float) -> tuple[np.ndarray, np.ndar
     except (TypeError, ValueError):
         valid = False
     if not valid:
-        raise InputError(f"costs must give pairs of edges costs, such as {{(3, 5): 20.0}}, not {reprlib.repr(costs)}")
+        raise InputError(
+            f"costs must have a cost for each pair of edges, such as {{(3, 5): 20.0}}, not {reprlib.repr(costs)}"
+        )
     edges, given = rows[:, :2].astype(np.int64), rows[:, 2]
-    cost = np.round(given / unit)
-    error = np.abs(np.where(np.isinf(given), 0, cost) * unit - np.where(np.isinf(given), 0, given))
-    wrong = np.flatnonzero(~(given >= 0) | ((error > 0) & (unit == 1)))
+    cost = np.rint(given * scale.divisor / scale.factor)
+    finite = np.isfinite(given)
+    error = np.abs(scale.apply(cost[finite]) - given[finite])
+    wrong = np.flatnonzero(~(given >= 0) | ((cost != given) & (scale == (1, 1))))
     if len(wrong):
         turn, cost = edges[wrong[0]].tolist(), given[wrong[0]]
         kind = "a whole number, as the weights are" if cost > 0 else "0 or more"

@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -204,7 +205,42 @@ def test_all_functions_obey_turns_on_a_card(sources, variant, monkeypatch):
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(*[sources] * 3)))
     graph, forbidden, costs, u_turns = list(cases())[17]
     assert_all_functions_obey_turns(graph, forbidden, costs, u_turns)
+    assert_new_weights_keep_turns(graph, forbidden, costs, u_turns)
     assert kernels.nearest(kernels.with_turns(graph, forbidden), None, 2, targets=[1, 2, 3]).variant == variant
+
+
+def assert_new_weights_keep_turns(graph, forbidden, costs, u_turns):
+    every, edges, rng = np.arange(graph.vertices), graph.edges, np.random.default_rng(1)
+    with kernels.prepare(kernels.with_turns(graph, forbidden, costs, u_turns=u_turns)) as solver:
+        solver.distances(every)
+        for closed in (), (edges[3],), (), (edges[0], edges[9]):
+            weights = rng.integers(0, 9, edges.max() + 1).astype(float)
+            weights[list(closed)] = np.inf
+            solver.reweight(weights)
+            changed = replace(graph, weights=np.minimum(weights, 10**6)[edges].astype(np.int32))  # closed: too far
+            for reverse in False, True:
+                table = np.array([oracle(changed, v, forbidden, costs, u_turns) for v in every])
+                table[table >= 10**6] = np.inf
+                found = solver.nearest(every, 2, targets=[4, 2, 3], reverse=reverse).distances
+                expected = (table.T if reverse else table)[:, [4, 2, 3]]
+                np.testing.assert_array_equal(found, np.sort(expected)[:, :2])
+            np.testing.assert_array_equal(solver.distances(every).distances, table)
+            np.testing.assert_array_equal(solver.routes(every, every[::-1]).distances, table[every, every[::-1]])
+
+
+def test_new_weights_keep_turns(no_card):
+    for case in cases():
+        assert_new_weights_keep_turns(*case)
+    path = network(3, [0, 1], [1, 2], [1, 1])
+    with kernels.prepare(kernels.with_turns(path, costs={(0, 1): 5})) as solver:
+        for weights, said in (
+            ([-1, 1], "edge 0: weight -1 is not a whole number from 0"),
+            ([1, 0.5], "edge 1: weight 0.5 is not a whole number"),
+            ([1, MAX_WEIGHT], "a weight and the cost of a turn sum to"),
+        ):
+            with pytest.raises(InputError, match=re.escape(said)):
+                solver.reweight(weights)
+        assert solver.distances([0], [2]).distances == 7
 
 
 def test_labels_unit_and_coordinates_stay(no_card):
@@ -215,8 +251,11 @@ def test_labels_unit_and_coordinates_stay(no_card):
     assert kernels.Solver(turns).graph.check_source("c") == 2
     for vertex, place in zip(turns.named(np.arange(turns.vertices)), turns.network.coordinates, strict=True):
         assert place.tolist() == {"a": [0, 1], "b": [2, 3], "c": [4, 5]}[vertex]
-    whole = replace(turns, network=replace(turns.network, unit=1.0))
-    assert kernels.distances(whole, ["a"], ["c"]).distances == 4 + 3 + 6
+    with kernels.prepare(turns) as solver:
+        assert solver.distances(["a"], ["c"]).distances == (4 + 3 + 6) / 2 and solver.path("a", "c") == ["a", "b", "c"]
+        solver.reweight([2, 3, 7.5])
+        assert solver.routes(["a"], ["c"]).distances == 2 + 1.5 + 3
+        assert solver.nearest(["c"], 1, targets=["a"], reverse=True).distances == 2 + 1.5 + 3
     assert kernels.with_turns(graph) is graph
 
 
@@ -264,9 +303,9 @@ def test_only_vertices_with_turns_are_split():
         ({"costs": {(0, 1): np.nan}}, "must be 0 or more, not nan"),
         ({"costs": {(0, 1): 2.5}}, "must be a whole number, as the weights are, not 2.5"),
         ({"costs": {(0, 1): MAX_WEIGHT}}, f"sum to {MAX_WEIGHT + 1}: the largest sum is {MAX_WEIGHT}"),
-        ({"costs": {0: 2}}, "costs must give pairs of edges costs"),
-        ({"costs": [(0, 1)]}, "costs must give pairs of edges costs"),
-        ({"costs": [(0, 0.5, 2)]}, "costs must give pairs of edges costs"),
+        ({"costs": {0: 2}}, "costs must have a cost for each pair of edges"),
+        ({"costs": [(0, 1)]}, "costs must have a cost for each pair of edges"),
+        ({"costs": [(0, 0.5, 2)]}, "costs must have a cost for each pair of edges"),
         ({"u_turns": 1}, "u_turns must be True or False"),
     ],
 )
