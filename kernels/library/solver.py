@@ -790,7 +790,7 @@ class Solver:
 
     def _limit(self, limit: float) -> float:
         """Check a limit and return it in the graph's units."""
-        return self.graph.scale.whole(_check_limit(limit))
+        return self.graph.scale.units_within(_check_limit(limit))
 
     def _in_users_unit(self, found: Paths) -> Paths:
         """Convert the distances to the user's unit in place."""
