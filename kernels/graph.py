@@ -565,12 +565,17 @@ class Graph(CompressedRows):
         """
         if not self.directed:
             return self
-        found = super().reversed()
+        found = self.with_arcs_reversed()
         if found.destinations < found.vertices:
-            return found._with_ends_as_entries()
+            return found
         one, other = self.cheapest(), found.cheapest()
         same = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
         return self if same else found
+
+    def with_arcs_reversed(self) -> Self:
+        """Return the graph with every arc reversed, even if this changes no distance."""
+        found = super().reversed()
+        return found._with_ends_as_entries() if found.destinations < found.vertices else found
 
     def _with_ends_as_entries(self) -> Self:
         """Exchange the numbers of the vertices where paths from and to a user's vertex start and end."""

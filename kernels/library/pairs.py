@@ -44,7 +44,7 @@ class RoutesOnHost(NamedTuple):
     @classmethod
     def of(cls, graph: Graph | FloatGraph, distances: np.ndarray, start: np.ndarray, arcs: np.ndarray) -> RoutesOnHost:
         """Return routes, given their arcs of a graph."""
-        return cls(distances, start, edges_of(graph)[arcs].astype(np.int32, copy=False), graph.indices[arcs])
+        return cls(distances, start, graph.edges[arcs].astype(np.int32, copy=False), graph.indices[arcs])
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Return the sum of the edges' values over each route: float64, (p,), NaN if there is no path."""
@@ -299,7 +299,7 @@ class PairSearch:
                 distances = np.where(whole == INF, np.inf, whole.astype(np.float64))
                 return RoutesOnHost.of(self.on_host.graph, distances, start, arcs)
         distances, parts = np.empty(len(sources)), [np.zeros(0, np.int64)] * len(sources)
-        graph, order = self.graph, np.argsort(edges_of(self.graph), kind="stable")
+        graph, order = self.graph, np.argsort(self.graph.edges, kind="stable")
         tails = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(graph.indptr))
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
@@ -312,18 +312,13 @@ class PairSearch:
         return RoutesOnHost.of(graph, distances, starts([len(part) for part in parts]), arcs)
 
 
-def edges_of(graph: Graph | FloatGraph) -> np.ndarray:
-    """Return the position of each arc's edge in the user's list of edges: int32 or int64, (m,)."""
-    return graph.edges if isinstance(graph, Graph) else np.arange(graph.arcs)
-
-
 def values_of_edges(graph: Graph | FloatGraph, second: Any) -> np.ndarray:
     """Return a second value of each of the user's edges, and 0 for edge -1: float64, (e + 1,); raise InputError."""
     try:
         values = np.asarray(second, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"second must be an array of numbers, one for each edge: {error}") from None
-    least = int(edges_of(graph).max(initial=-1)) + 1
+    least = int(graph.edges.max(initial=-1)) + 1
     if values.ndim != 1 or len(values) < least:
         raise InputError(f"second must have a number for each of the {least:,} edges, not shape {values.shape}")
     if len(wrong := np.flatnonzero(~np.isfinite(values))):

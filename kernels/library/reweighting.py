@@ -102,17 +102,19 @@ class NewWeights:
         return np.flatnonzero(self.of_arcs != INF)
 
 
-def reweighted_floats(graph: FloatGraph, given: np.ndarray, edges: np.ndarray) -> Graph | FloatGraph:
-    """Return the open arcs of a graph with new weights of edges. edges: the edge of each arc."""
+def reweighted_floats(graph: FloatGraph, given: np.ndarray) -> Graph | FloatGraph:
+    """Return the open arcs of a graph with new weights of edges."""
+    edges = graph.edges
     weights = given.astype(np.float64)[edges]
     wrong = np.isnan(weights) | (weights == -np.inf)
     if wrong.any():
         edge = int(edges[wrong].min())
         raise InputError(f"{graph.name}: edge {edge}: weight {given[edge]} is neither finite nor inf, which closes it")
     found = graph_of(sparse.csr_array((weights, graph.indices, graph.indptr), shape=(graph.vertices,) * 2))
+    edges = edges[weights < np.inf]
     if isinstance(found, Graph):
-        return replace(found, meta={"name": graph.name})
-    return replace(found, name=graph.name)
+        return replace(found, meta={"name": graph.name}, network=Network(edges))
+    return replace(found, name=graph.name, numbers=edges)
 
 
 def weight_column(values: Any, edges: int, graph: str) -> np.ndarray:
@@ -203,6 +205,12 @@ class ReweightedGraph(Graph):
     @cached_property
     def structure(self) -> Graph:  # type: ignore[override]
         return self
+
+    @property
+    def edges(self) -> np.ndarray:
+        if self.network or self.structure is self:
+            return super().edges
+        return self.structure.edges[self.new_weights.open_arcs]
 
     @cached_property
     def vertices(self) -> int:  # type: ignore[override]

@@ -32,7 +32,7 @@ from .. import memory
 from ..errors import InputError, whole
 from ..fast.float_graph import FloatGraph
 from ..gpu import driver
-from ..graph import CompressedRows, Graph, check_flag, starts
+from ..graph import Graph, check_flag, starts
 from ..lazy import LazyModule
 from ..network import Network
 from . import choice
@@ -608,7 +608,7 @@ class Solver:
         if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
             read = replace(read, network=Network(read.edges))
         self.graph, self._card = read if directed else read.undirected(), Card.visible()
-        self._given, self._prepared = read, self.graph
+        self._prepared = self.graph
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _new_lock(self)
@@ -722,7 +722,7 @@ class Solver:
             given = weight_column(weights, self._edge_count, self.graph.name)
             changed: Any = {}
             if not isinstance(self._prepared, Graph):
-                graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
+                graph: Graph | FloatGraph = reweighted_floats(self._prepared, given)
             else:
                 scale, whole_only = self._prepared.scale, self._prepared.unit == 1
                 engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
@@ -739,14 +739,7 @@ class Solver:
     @cached_property
     def _edge_count(self) -> int:
         """The number of edges that the graph was made from."""
-        network = self._given.network if isinstance(self._given, Graph) else None
-        return int(network.edges.max(initial=-1)) + 1 if network else self._given.arcs
-
-    @cached_property
-    def _edges_of_floats(self) -> np.ndarray:
-        """The edge of each arc of a FloatGraph."""
-        numbered = replace(self._given, weights=np.arange(self._given.arcs))
-        return (numbered if self._prepared is self._given else numbered.undirected()).weights
+        return int(self._prepared.edges.max(initial=-1)) + 1
 
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
@@ -1164,8 +1157,7 @@ class Solver:
             return Solver(graph)
         if not prepared.network:
             prepared = replace(prepared, network=Network(prepared.edges))
-        prepared = CompressedRows.reversed(prepared)  # with closed arcs, and with the edge of each arc
-        solver = Solver(prepared._with_ends_as_entries() if self._has_turns else prepared)
+        solver = Solver(prepared.with_arcs_reversed())  # with closed arcs, and with the edge of each arc
         if new:
             solver.reweight(new.as_given)
         return solver

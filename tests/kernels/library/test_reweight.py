@@ -102,9 +102,9 @@ def test_without_a_card(name, no_card):  # noqa: F811
 
 
 @pytest.mark.simulator
-@pytest.mark.parametrize("name", ["town", "parallel", "no arcs"])
+@pytest.mark.parametrize("name", ["parallel", "no arcs"])
 def test_on_a_card(name, on_card):  # noqa: F811
-    change_weights(DIRECTED[name](), (np.float64, np.int64) if name == "town" else (np.float64, np.float32, np.int32))
+    change_weights(DIRECTED[name](), (np.float64, np.float32, np.int32))
 
 
 @pytest.mark.simulator
@@ -130,6 +130,13 @@ def test_the_hierarchy_is_kept(on_card, monkeypatch):  # noqa: F811
             exact = sparse.csgraph.dijkstra(right, indices=[0, 5, 9])[:, [1, 26, 3]]
             np.testing.assert_array_equal(found.distances, exact)
             assert "of_edges" not in vars(solver.graph.new_weights)
+            every = sparse.csgraph.dijkstra(right)
+            nearest = solver.nearest(None, 2, targets=[1, 26, 3])
+            np.testing.assert_array_equal(nearest.distances, np.sort(every[:, [1, 26, 3]], axis=1)[:, :2])
+            pairs = solver.pair_distances([0, 5, 9], [3, 26, 1])
+            np.testing.assert_array_equal(pairs.distances, every[[0, 5, 9], [3, 26, 1]])
+            total = solver.eccentricities().total
+            np.testing.assert_array_equal(total, every.sum(axis=1, where=np.isfinite(every)))
             back = np.asarray(solver.reachable([7], 30, reverse=True).toarray())
             exact = sparse.csgraph.dijkstra(right.T.tocsr(), indices=[7], limit=30)
             np.testing.assert_array_equal(back, np.where(np.isinf(exact), 0, exact))
@@ -154,6 +161,8 @@ def assert_turns_stay(solver: Solver) -> None:
         with Solver(turning(weights)) as new:
             sources = np.arange(16)
             np.testing.assert_array_equal(solver.distances(sources).distances, new.distances(sources).distances)
+            found, right = (one.reachable([4, 7], 9, reverse=True).toarray() for one in (solver, new))
+            np.testing.assert_array_equal(found, right)
             found, right = (one.nearest(None, 2, targets=[3, 9]) for one in (solver, new))
             np.testing.assert_array_equal(found.distances, right.distances)
             np.testing.assert_array_equal(found.targets, right.targets)
@@ -245,6 +254,44 @@ def test_weights_in_float64(name, directed, no_card):  # noqa: F811
                 np.testing.assert_array_equal(
                     solver.distances([1], [0, 2]).distances, new.distances([1], [0, 2]).distances
                 )
+
+
+def assert_routes(solver: Solver, weights) -> None:
+    """Check that the edges of routes, as positions in the user's list, are open and make up the distances."""
+    n = solver.graph.vertices
+    found = solver.routes(
+        np.repeat(np.arange(n), n), np.tile(np.arange(n), n), second=np.where(np.isinf(weights), 0, weights)
+    )
+    sums = np.array([np.asarray(weights)[route.edges].sum() for route in found])
+    reached = np.isfinite(found.distances)
+    np.testing.assert_allclose(sums[reached], found.distances[reached])
+    np.testing.assert_allclose(found.second[reached], found.distances[reached])
+    assert reached.sum() > n
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("scale", [1, 0.5], ids=["whole", "float64"])
+def test_routes_have_the_users_edges(scale, directed, no_card):  # noqa: F811
+    graph = parallel()
+    given = graph if scale == 1 else FloatGraph(graph.indptr, graph.indices, graph.weights * 0.5)
+    with Solver(given, directed=directed) as solver:
+        assert_routes(solver, graph.weights * scale)
+        for closed in (1, 4):
+            weights = np.where(np.arange(graph.arcs) == closed, np.inf, graph.weights[::-1] * scale)
+            solver.reweight(weights)
+            assert_routes(solver, weights)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
+def test_routes_on_a_card_have_the_users_edges(on_card):  # noqa: F811
+    graph = parallel()
+    with Solver(graph) as solver:
+        solver.distances([0], [1])
+        for closed in (1, 4):
+            weights = np.where(np.arange(graph.arcs) == closed, np.inf, graph.weights[::-1])
+            solver.reweight(weights)
+            assert_routes(solver, weights)
 
 
 WRONG = {
