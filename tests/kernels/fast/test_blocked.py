@@ -188,7 +188,7 @@ def test_the_peak_counts_what_was_made(packed):
 @pytest.mark.simulator
 def test_the_peak_refuses_a_wrong_result(monkeypatch):
     monkeypatch.setattr(peak, "run_rounds", lambda *_: None)
-    with pytest.raises(WrongResult, match="dense matrix of 9 vertices, packed False: row"):
+    with pytest.raises(WrongResult, match="9 vertices, packed False: row"):
         peak.dense(Run(tile=4), False, 9)
 
 
@@ -204,6 +204,6 @@ def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch)
 
 def test_peak_without_a_gpu_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match="peak needs a GPU, but none is visible"):
+    with pytest.raises(InputError, match="peak needs a GPU"):
         peak_script.measure_peak([8], tmp_path / "peak.csv")
     assert not list(tmp_path.iterdir())

@@ -258,7 +258,7 @@ def test_arguments_are_checked_once_and_before_anything_is_launched(arrives, mon
         assert kernels == [internals.echo, "kernel", "kernel"]
     else:
         for _ in range(2):
-            with pytest.raises(RuntimeError, match="passes arguments to kernels otherwise"):
+            with pytest.raises(RuntimeError, match="arguments"):
                 launching.prepared((("kernel", 1, 1, ()),))
         assert "kernel" not in kernels
 
@@ -365,7 +365,7 @@ def test_the_simulator_is_asked_for(value, simulated, tmp_path, monkeypatch):
 
 
 def test_what_the_driver_refuses_is_an_error():
-    with pytest.raises(RuntimeError, match=r"the CUDA driver refused a call: .*ILLEGAL_ADDRESS"):
+    with pytest.raises(RuntimeError, match=r"ILLEGAL_ADDRESS"):
         checked((CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,))
     assert [checked((SUCCESS, *values)) for values in ((), (1,), (1, 2))] == [(), 1, (1, 2)]
 
