@@ -155,11 +155,11 @@ def test_a_ratio_is_taken_within_each_batch():
 
 def test_what_was_measured_alone_is_compared_with_nothing():
     found = judged(CLAIMS["flag_factor"], rows_of(two(1, 2.8))).from_batches["nyc"]
-    assert (found.verdict, found.why, found.estimate) == (UNKNOWN, "not measured in one job", None)
+    assert (found.verdict, found.estimate) == (UNKNOWN, None)
     apart = pd.concat(
         [in_batches(rows_of({cell: 1}), name) for cell, name in zip(two(1, 1), "ab", strict=True)], ignore_index=True
     )
-    assert judged(CLAIMS["flag_factor"], apart).from_batches["nyc"].why == "not measured in one job"
+    assert judged(CLAIMS["flag_factor"], apart).from_batches["nyc"].why == found.why
 
 
 def test_only_batches_of_the_same_revision_are_pooled():
@@ -210,7 +210,7 @@ def test_a_librarys_batches_have_the_same_cores():
 def test_times_of_two_machines_are_not_compared(place):
     rows = measured(two(1, 2.8))
     rows.loc[(rows["batch"] == "b") & (rows["variant"] == "naive"), place] = "another"
-    with pytest.raises(InputError, match=f"nyc, batch b: their {place} differs, .*: measure the batch again"):
+    with pytest.raises(InputError, match=f"nyc, batch b: .* {place} "):
         judged(CLAIMS["flag_factor"], rows)
 
 
@@ -234,9 +234,7 @@ def test_an_open_verdict_says_how_many_batches_would_do():
     )
     found = one.from_batches["nyc"]
     assert found.verdict == INCONCLUSIVE and found.needed > 3
-    assert audit.verdict_text(found) == f"inconclusive, {found.needed} batches would do"
-    rows = measured({("bellman_ford/stride", "nyc"): 1.02, ("bellman_ford/naive", "nyc"): 1}, (0.8, 0.98, 1.25))
-    assert audit.verdict_text(judged(CLAIMS["stride_small"], rows).from_batches["nyc"]).endswith(" batches would do")
+    assert f" {found.needed} batches" in audit.verdict_text(found)
 
 
 def test_on_one_card_it_is_said():
@@ -296,7 +294,7 @@ def test_a_cell_that_no_claim_is_about_is_left_out():
 def test_a_dataset_that_was_two_graphs_is_refused():
     rows = measured(two(1, 2.8))
     rows.loc[rows["variant"] == "naive", "dataset_sha256"] = "cd" * 32
-    with pytest.raises(InputError, match="nyc was measured on different graphs"):
+    with pytest.raises(InputError, match=r"^nyc "):
         claims.select(rows, [CLAIMS["flag_factor"]])
 
 
@@ -426,7 +424,7 @@ def test_what_decides_against_several_is_the_worst_of_them():
 def test_a_claim_about_no_variant_is_refused(tmp_path):
     path = tmp_path / "claims.csv"
     path.write_text(claims.CLAIMS.read_text().replace("bellman_ford/stride_flag", "bellman_ford/flag"))
-    said = r"claims\.csv, line 5 \(claim flag_best\): left 'bellman_ford/flag': there is no such variant: correct"
+    said = r"claims\.csv, line 5 \(claim flag_best\): left 'bellman_ford/flag': "
     with pytest.raises(InputError, match=said):
         draw("audit", measurements.load([]), tmp_path / "out", files={"claims": [path]})
     assert not list((tmp_path / "out").iterdir())
@@ -540,7 +538,8 @@ def test_a_direction_that_is_open_has_its_number_of_batches():
     """Of a value that is decided: below 2.8, on either side of 1."""
     found = judged(CLAIMS["flag_factor"], measured(two(1, 1.02), (0.95, 1, 1.05))).from_batches["nyc"]
     assert (found.verdict, found.direction) == ("less", INCONCLUSIVE) and found.needed > 3
-    assert audit.verdict_text(found) == f"less ‡; direction inconclusive, {found.needed} batches would do"
+    said = audit.verdict_text(found)
+    assert said.startswith("less ‡; direction inconclusive") and f" {found.needed} batches" in said
 
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name)

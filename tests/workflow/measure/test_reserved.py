@@ -40,7 +40,7 @@ def test_no_step_measures_beside_another_process(step, out, monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: True)
     for module, name in ((measure, "packed"), (peak, "peak_rows")):
         monkeypatch.setattr(module, name, lambda *args: pytest.fail("it was measured"))
-    with lock.held(out), pytest.raises(InputError, match="it is being measured by process"):
+    with lock.held(out), pytest.raises(InputError, match=f"^{out}: .*process"):
         step(out)
     assert list(out.parent.iterdir()) == []
 
@@ -48,8 +48,8 @@ def test_no_step_measures_beside_another_process(step, out, monkeypatch):
 @pytest.mark.parametrize("name", ON_GPU)
 def test_without_a_gpu_nothing_is_measured_or_written(name, out, monkeypatch):
     monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match=f"^{name} needs a GPU, but none is visible: "):
+    with pytest.raises(InputError, match=f"^{name} needs a GPU"):
         ON_GPU[name](out)
     assert list(out.parent.iterdir()) == []
-    with pytest.raises(InputError, match="this is a folder: name a file to write"):
+    with pytest.raises(InputError, match=f"^{out.parent}: "):
         ON_GPU[name](out.parent)

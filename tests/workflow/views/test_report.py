@@ -321,7 +321,7 @@ def test_a_broken_provenance_is_refused(tmp_path):
     broken = tmp_path / "naive.json"
     broken.write_text("{")
     rows = [broken.with_suffix(".csv")]
-    with pytest.raises(InputError, match=rf"{broken}: .*: .* delete .*naive.csv and measure again"):
+    with pytest.raises(InputError, match=f"{broken}: .*naive.csv"):
         draw("appendix", measurements.load([]), tmp_path, files={"rows": rows}, config={"archive": "h200"})
     assert list(tmp_path.iterdir()) == [broken]
 

@@ -92,7 +92,7 @@ def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
     draw("growth", rows_of(times), tmp_path, formats=())
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
-    assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
+    assert cpu[0] == "Bellman-Ford CPU" and cpu[2] == "4" and "no exponent" in cpu[3]
     assert "-" == cpu[-1] == cpu[-2]
     assert naive[0] == "Bellman-Ford Naive" and "no fit" not in " ".join(naive)
     cpu, naive = read_csv((tmp_path / "growth.csv").read_text())
@@ -162,7 +162,7 @@ def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
     draw("growth", rows, tmp_path, formats=())
     text = (tmp_path / "growth.md").read_text()
-    assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
+    assert "one source, uniform" not in text and text.count("no exponent") == 2
     assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
         "one source",
         "one source, grid",
