@@ -127,6 +127,7 @@ def test_a_release_checks_version_sums_and_documents(monkeypatch):
     assert checked == ["check_version", "check_sums", "check_documents"]
 
 
+@pytest.mark.ci
 def test_the_repository_can_be_released_once_its_version_has_a_date(tmp_path, monkeypatch):
     monkeypatch.chdir(copy_project(tmp_path))
     date_release()

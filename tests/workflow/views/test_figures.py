@@ -37,8 +37,8 @@ def no_more_than_the_papers_series():
         yield
 
 
-def make(number, out_dir, files=(TIMINGS,)):
-    draw(f"figure{number}", measurements.load(files), out_dir)
+def make(number, out_dir, files=(TIMINGS,), **formats):
+    draw(f"figure{number}", measurements.load(files), out_dir, **formats)
     return {path.name: path.read_bytes() for path in sorted(out_dir.iterdir())}
 
 
@@ -286,7 +286,7 @@ def test_values_of_close_marks_stand_apart():
 
 def test_nothing_measured(tmp_path):
     for number in (5, 6):
-        said = words(make(number, tmp_path / str(number), files=())[f"figure{number}.svg"])
+        said = words(make(number, tmp_path / str(number), files=(), formats=["svg"])[f"figure{number}.svg"])
         groups = {5: ["(264K,734K)", "(321K,800K)", *ROADS], 6: GNUTELLAS}[number]
         assert said.count("no measurement") == 2 * len(groups) + 1  # once in the upper panel; below are the paper's
         assert all(said.count(group) == 2 for group in groups)
@@ -295,7 +295,7 @@ def test_nothing_measured(tmp_path):
 
 def test_drawing_leaves_matplotlib_as_it_was(tmp_path):
     before = dict(matplotlib.rcParams)
-    make(5, tmp_path)
+    make(5, tmp_path, formats=["png"])
     assert dict(matplotlib.rcParams) == before
 
 
