@@ -67,8 +67,8 @@ def _simulated(tests: list[str], config) -> dict[str, tuple[str, str]]:
             cwd=config.rootpath,
             env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", REPORTS: reports.name},
         )
-        found = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # if the process ended before them
-        return found | {test: (outcome, message) for test, outcome, message in map(json.loads, reports)}
+        outcomes = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # if the process ended before them
+        return outcomes | {test: (outcome, message) for test, outcome, message in map(json.loads, reports)}
 
 
 def pytest_runtest_logreport(report):

@@ -263,7 +263,7 @@ READERS = {
     "collect": beside(collect.read, "rows.csv"),
     "appendix": of_files(appendix.read),
     "peak_table": of_files(benchmarks.load_peak),
-    "simulated": lambda path: simulated.view(None, Context(source="", files={"simulated": [path]})),
+    "simulated": lambda path: simulated.render_simulated(None, Context(source="", files={"simulated": [path]})),
     "audit": audit.claims,
     "origin": lambda path: download.read_origin(str(path.with_suffix(""))),
     "part": lambda path: download.Part(path.with_name("raw")).notes(),

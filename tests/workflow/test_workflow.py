@@ -87,9 +87,9 @@ def load(fresh, monkeypatch):
 
         def workflow(cores=1, resources=None, **config):
             resources = ResourceSettings(cores=cores, resources=resources or {})
-            found = api.workflow(resources, ConfigSettings(config=config), snakefile=Path("Snakefile"))._workflow
-            assert found.rules  # which reads them
-            return found
+            loaded = api.workflow(resources, ConfigSettings(config=config), snakefile=Path("Snakefile"))._workflow
+            assert loaded.rules  # which reads them
+            return loaded
 
         yield workflow
 

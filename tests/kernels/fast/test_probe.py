@@ -14,9 +14,9 @@ from tests.support import graphs
 
 
 def searches_on(graph):
-    found = near_far.NearFarSearch(graph, Run(block=64))
-    found.allocate()
-    return found
+    search = near_far.NearFarSearch(graph, Run(block=64))
+    search.allocate()
+    return search
 
 
 def levels_by_scipy(graph, source):

@@ -315,9 +315,9 @@ old = caching._version_of
 
 
 def test_the_key_has_all_that_compiles(copy):
-    found = caching.parts_of_key()["compilers"]
-    assert {"numba-cuda", "numba", "llvmlite", "cuda-core"} <= found.keys()
-    assert all(found.values()) and any("nvvm" in name or "nvcc" in name for name in found)
+    versions = caching.parts_of_key()["compilers"]
+    assert {"numba-cuda", "numba", "llvmlite", "cuda-core"} <= versions.keys()
+    assert all(versions.values()) and any("nvvm" in name or "nvcc" in name for name in versions)
 
 
 @pytest.mark.parametrize(

@@ -134,10 +134,10 @@ def by_variant(key):
 
 
 def searches():
-    found = near_far.NearFarSearch(path(9, True), Recorder())
-    found.allocate()
+    search = near_far.NearFarSearch(path(9, True), Recorder())
+    search.allocate()
     Recorder.launched.clear()
-    return found
+    return search
 
 
 def in_hierarchy():
@@ -286,8 +286,8 @@ def test_halves_are_compared_at_once_if_the_card_can(compiled):
 @pytest.mark.parametrize(("name", "count"), [("blocked", 2), ("blocked16", 4)])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled):
     variant = VARIANTS[f"floyd_warshall/{name}"]
-    found = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
-    products = [ptx for function, ptx in found if function.__name__ in ("panel", "trailing")]
+    ptx_of_kernels = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
+    products = [ptx for function, ptx in ptx_of_kernels if function.__name__ in ("panel", "trailing")]
     assert len(products) == count
     for ptx in products:
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)

@@ -54,13 +54,13 @@ def orders(rows):
 
 def test_each_round_runs_every_variant_once_in_an_order_of_the_batch():
     rows = run()
-    found = orders(rows)
-    assert list(found) == [1, 2, 3, 4] and all(sorted(order) == sorted(CPU) for order in found.values())
-    assert len(set(found.values())) > 1
+    by_round = orders(rows)
+    assert list(by_round) == [1, 2, 3, 4] and all(sorted(order) == sorted(CPU) for order in by_round.values())
+    assert len(set(by_round.values())) > 1
     assert set(rows["batch"]) == {"one"} and set(rows["host_id"]) == {host.host_id()} and set(rows["card_uuid"]) == {""}
     assert (rows["prepare_host_s"] > 0).all() and set(rows["settings"]) == {""}
     again, other = orders(run("one")), orders(run("two"))
-    assert again == found != other
+    assert again == by_round != other
     assert set(records.read(Path("one/provenance.json"))) == {f"{key}/nyc/one" for key in CPU}
     assert not list(Path("one").glob("*.part"))
 

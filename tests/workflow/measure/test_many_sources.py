@@ -53,21 +53,21 @@ def measured(graph, **options):
 
 @pytest.mark.simulator
 def test_rows_and_reductions_are_searched_and_checked(town):
-    found = measured(town)
-    assert {tuple(sorted(row)) for row in found} == {tuple(sorted(benchmarks.MANY_SOURCES.columns))}
-    said = [(row["kind"], row["repeat"], row["sources"], row["rows_checked"]) for row in found]
+    rows = measured(town)
+    assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(benchmarks.MANY_SOURCES.columns))}
+    said = [(row["kind"], row["repeat"], row["sources"], row["rows_checked"]) for row in rows]
     assert said == [(kind, repeat, sources, 5) for kind, sources in (("rows", 8), ("reduced", 12)) for repeat in (1, 2)]
-    assert all(row[name] > 0 for row in found for name in ("search_s", "customize_s", "layout_s", "tree_s"))
-    assert len({row["customize_s"] for row in found}) == 2  # one a repeat
-    counts = {(row["vertices"], row["arcs"], row["dataset_sha256"], row["substitute"]) for row in found}
+    assert all(row[name] > 0 for row in rows for name in ("search_s", "customize_s", "layout_s", "tree_s"))
+    assert len({row["customize_s"] for row in rows}) == 2  # one a repeat
+    counts = {(row["vertices"], row["arcs"], row["dataset_sha256"], row["substitute"]) for row in rows}
     assert counts == {(VERTICES, town.arcs, "5" * 64, "made up")}
 
 
 @pytest.mark.simulator
 def test_over_the_budget_there_are_fewer_repeats_and_sources(town):
-    found = measured(town, budget_s=1e-9)
-    assert [(row["kind"], row["repeat"]) for row in found] == [("rows", 1), ("reduced", 1)]
-    assert [(row["sources"], row["rows_checked"]) for row in found] == [(8, 5), (8, 5)]  # the same ones
+    rows = measured(town, budget_s=1e-9)
+    assert [(row["kind"], row["repeat"]) for row in rows] == [("rows", 1), ("reduced", 1)]
+    assert [(row["sources"], row["rows_checked"]) for row in rows] == [(8, 5), (8, 5)]  # the same ones
 
 
 def test_sources_follow_each_other_and_more_of_them_contain_fewer():
@@ -218,18 +218,18 @@ def test_files_of_datasets_are_read_together_and_none_twice(tmp_path):
     ],
 )
 def test_the_least_number_of_sources_that_take_less(prepare, search, other, expected):
-    found = many_sources_table.break_even(prepare, search, other)
-    assert found == expected or (np.isnan(found) and np.isnan(expected))
+    least = many_sources_table.break_even(prepare, search, other)
+    assert least == expected or (np.isnan(least) and np.isnan(expected))
     if np.isfinite(expected):
-        assert prepare + found * search < found * other and prepare + (found - 1) * search >= (found - 1) * other
+        assert prepare + least * search < least * other and prepare + (least - 1) * search >= (least - 1) * other
 
 
 @pytest.fixture
 def rows():
     """Medians: by near_far 2.5 ms on nyc, on ne less than a row takes; hierarchy/sssp takes 0.5 ms on nyc."""
     times = {(NEAR_FAR, "nyc"): 0.0025, (NEAR_FAR, "ne"): 5e-7, (ONE_SOURCE, "nyc"): 0.0004}
-    found = rows_of(times)
-    return found.assign(predecessors_s=np.where(found["variant"] == "sssp", 0.0001, 0.0003))
+    rows = rows_of(times)
+    return rows.assign(predecessors_s=np.where(rows["variant"] == "sssp", 0.0001, 0.0003))
 
 
 def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
@@ -304,8 +304,8 @@ def test_they_stand_beside_the_archives(tmp_path):
         ({"device": "other card"}, "the archive is of test card"),
         ({"dataset_sha256": "cd" * 32}, "another graph"),
     ):
-        found = compare.many_sources(load("other.csv", *both(**changes)), there)
-        assert set(found["Ratio"]) == {f"not comparable: {said}"}
+        lines = compare.many_sources(load("other.csv", *both(**changes)), there)
+        assert set(lines["Ratio"]) == {f"not comparable: {said}"}
     marked = compare.many_sources(load("marked.csv", *both(substitute="made by hand")), there)
     assert set(marked["Dataset"]) == {"nyc †"}
     assert compare.many_sources(load("none.csv"), there).empty

@@ -364,9 +364,9 @@ def test_names_that_would_clash_are_refused(config):
 
 def test_a_cell_for_each_variant_of_what_a_dataset_lists(config):
     config["datasets"]["bay"] |= {"gpu": ["bellman_ford/naive", "dijkstra"], "cpu": ["floyd_warshall/cpu"]}
-    found = experiments.cells_of(config, ["bay"])
+    cells = experiments.cells_of(config, ["bay"])
     dijkstra = [("dijkstra", v.name, "bay") for v in VARIANTS.values() if v.algorithm == "dijkstra" and v.on_gpu]
-    assert found == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
+    assert cells == [("floyd_warshall", "cpu", "bay"), ("bellman_ford", "naive", "bay"), *dijkstra]
     config["datasets"]["bay"] |= {"gpu": ["dijkstra", "dijkstra/naive"], "cpu": []}
     assert experiments.cells_of(config, ["bay"]) == dijkstra
 
@@ -500,27 +500,27 @@ def unarchived_min(config, cell):
 def test_only_what_goes_past_the_paper_is_repeated_more_often_and_for_longer(config):
     common = conditions.protocol_of(config)
     for variant in VARIANTS.values():
-        found = conditions.protocol_of(config, variant.algorithm, variant.name)
+        protocol = conditions.protocol_of(config, variant.algorithm, variant.name)
         if variant.ours:
-            assert found == common | {"repeats": 20, "budget_s": 600}
+            assert protocol == common | {"repeats": 20, "budget_s": 600}
         else:
-            assert found == common
+            assert protocol == common
     minutes = [unarchived_min(config, f"floyd_warshall/{name}/gnutella04") for name in ("tiled", "blocked")]
     assert minutes[1] - minutes[0] == (600 - 60) / 60
     config["protocol"] |= {"repeats": 30, "budget_s": 700}
-    found = conditions.protocol_of(config, "floyd_warshall", "blocked")
-    assert (found["repeats"], found["budget_s"]) == (30, 700)
+    protocol = conditions.protocol_of(config, "floyd_warshall", "blocked")
+    assert (protocol["repeats"], protocol["budget_s"]) == (30, 700)
     assert {"floyd_warshall/blocked", "bellman_ford/multi_source_apsp"} <= {
         key for key, variant in VARIANTS.items() if variant.ours
     }
 
 
 def test_what_is_simulated_without_a_target(config):
-    found = experiments.simulated_cells(config)
+    cells = experiments.simulated_cells(config)
     plain = {key for key, variant in VARIANTS.items() if not variant.cuda_graph}
-    assert {"/".join(cell[:2]) for cell in found} <= plain and {cell[2] for cell in found} == {"sample1", "sample3"}
+    assert {"/".join(cell[:2]) for cell in cells} <= plain and {cell[2] for cell in cells} == {"sample1", "sample3"}
     assert {key for key in plain if VARIANTS[key].on_gpu} == {
-        "/".join(cell[:2]) for cell in found if cell.registered.on_gpu and cell[2] == "sample1"
+        "/".join(cell[:2]) for cell in cells if cell.registered.on_gpu and cell[2] == "sample1"
     }
     assert experiments.simulated_cells({"datasets": {"nyc": config["datasets"]["nyc"]}}) == []
 

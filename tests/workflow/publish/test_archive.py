@@ -199,9 +199,9 @@ def test_cpu_rows_go_where_their_batch_went():
 def test_a_job_without_a_record_of_a_row_is_refused():
     job("a")
     path = Path("results/batches/a/sssp/nyc/provenance.json")
-    found = json.loads(path.read_text())
-    del found[f"{CPU}/nyc/a"]
-    path.write_text(json.dumps(found))
+    record = json.loads(path.read_text())
+    del record[f"{CPU}/nyc/a"]
+    path.write_text(json.dumps(record))
     said = rf"provenance\.json: .*{CPU}/nyc/a .*timings\.csv"
     with pytest.raises(InputError, match=said):
         collect.read([path.with_name("timings.csv")])

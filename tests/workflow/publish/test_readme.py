@@ -367,8 +367,8 @@ def test_near_far_meets_the_goals_and_predictions_of_its_page():
 
     rows = measurements.load_folder(ARCHIVES[0])
     rows = measurements.pooled(rows[measurements.variants(rows) == NEAR_FAR])
-    found = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
-    medians, kernels = found["median"][goal.index], found["kernels"][goal.index]
+    summary = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
+    medians, kernels = summary["median"][goal.index], summary["kernels"][goal.index]
     assert ((medians - archived).abs() <= 5e-6).all() and ((kernels - archived_kernels).abs() <= 5e-6).all()
     assert (medians < goal).all()
     deviation = kernels[predicted.index] / predicted - 1
@@ -386,9 +386,9 @@ def table_rows(page, head):
 
 
 def test_rates_of_staged_and_times_of_ell_on_the_page_are_the_archives():
-    found = measurements.load_folder(ARCHIVES[0])
+    archived = measurements.load_folder(ARCHIVES[0])
     blocked, staged = (
-        found[(measurements.variants(found) == f"floyd_warshall/{name}") & (found["dataset"] == "random65536")]
+        archived[(measurements.variants(archived) == f"floyd_warshall/{name}") & (archived["dataset"] == "random65536")]
         for name in ("blocked", "staged")
     )
     share = blocked["kernels_s"].median() / staged["kernels_s"].median()
@@ -399,7 +399,7 @@ def test_rates_of_staged_and_times_of_ell_on_the_page_are_the_archives():
     page = table_rows("performance.md", "µs an iteration (archive) | CSR | ELL")
     typed = {name: list(map(float, cells)) for name, cells in page.items()}
     for column, name in enumerate(("stride", "stride_ell")):
-        rows = found[measurements.variants(found) == f"bellman_ford/{name}"]
+        rows = archived[measurements.variants(archived) == f"bellman_ford/{name}"]
         rows = measurements.pooled(rows[rows["dataset"].isin(typed)])
         iterations = rows["launches"] // 2
         us = rows.assign(seconds=1e6 * rows["kernels_s"] / iterations)

@@ -49,8 +49,8 @@ def test_all_that_is_kept_can_be_read_and_lies_where_its_rows_belong(folder):
         assert {folder / measurements.place(row) for row in rows} == {path}
         assert set(records.of_table(path)) == set(map(records.name, rows))
     for pattern, load in archive.OTHERS.values():
-        found = sorted(folder.glob(pattern))
-        assert all(len(load([path])) for path in found) and (found or folder.name != "h200")  # the main one has all
+        paths = sorted(folder.glob(pattern))
+        assert all(len(load([path])) for path in paths) and (paths or folder.name != "h200")  # the main one has all
 
 
 def test_what_every_variant_writes_can_be_read(tmp_path):
@@ -346,7 +346,9 @@ def test_a_file_without_a_newer_column_has_its_default(tmp_path):
 
 
 def test_with_a_new_column_an_archive_is_drawn_as_before(tmp_path):
-    project = Project.make(tmp_path, datasets=published.CONFIG["datasets"], stub=False, mode="simulator")
+    project = Project.make(
+        tmp_path, datasets=published.CONFIG["datasets"], stub=False, mode="simulator", whole_archives=True
+    )
     module = tmp_path / "workflow/store/columns.py"
     text, last = module.read_text(), '    _text("note",'
     assert text.count(last) == 1

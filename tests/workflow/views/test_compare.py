@@ -103,8 +103,8 @@ def test_times_on_other_numbers_of_cores_are_not_compared_if_both_are_known(core
 
 def test_a_cell_that_has_no_time_on_either_side_is_not_compared():
     none = dict.fromkeys(columns.TIMES, float("nan")) | {"status": "timeout"}
-    found = agreement_of_cells(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
-    assert list(found) == [NAIVE] and found[NAIVE].count("timeout") == 2
+    agreements = agreement_of_cells(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
+    assert list(agreements) == [NAIVE] and agreements[NAIVE].count("timeout") == 2
 
 
 @pytest.mark.parametrize("other", [FLAG, ("bellman_ford/naive", "bay")])

@@ -58,12 +58,12 @@ def drawn(number, rows):
 def whole():
     """Every cell of the paper's tables, twice: whole figures."""
     times = measurements.paper_times()["seconds"].dropna()
-    found = [
+    rows = [
         measurement(key, dataset, repeat, factor * seconds)
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
-    return frame(found)
+    return frame(rows)
 
 
 def test_three_formats_and_no_more(made):

@@ -68,7 +68,7 @@ def project(tmp_path_factory):
     if not browser.find():
         why = "Chromium is not installed"
         (pytest.fail if os.environ.get("REQUIRE_CHROMIUM") == "1" else pytest.skip)(why)
-    project = Project.make(tmp_path_factory.mktemp("report"), stub=False, mode="auto")
+    project = Project.make(tmp_path_factory.mktemp("report"), stub=False, mode="auto", whole_archives=True)
     batch = take_batch(project.folder / "results/batches" / BATCH)
     project.snakemake("compare", environment=OFFLINE)
     shutil.rmtree(batch)
@@ -219,9 +219,9 @@ def test_on_a_phone_the_menu_leaves_the_width_to_the_results(report):
 @pytest.fixture(scope="module")
 def own(project, page):
     """The pages that we write; the browser shows pages as before afterwards."""
-    found = sorted((project.folder / "results").glob("*.html"))
-    assert {path.stem for path in found} == OURS
-    yield found
+    paths = sorted((project.folder / "results").glob("*.html"))
+    assert {path.stem for path in paths} == OURS
+    yield paths
     page.show_as()
 
 

@@ -47,7 +47,7 @@ def rows_of(folder, cells):
 @pytest.fixture
 def rows(tmp_path):
     """Whole calls of 9 s, NetworKit's on nyc of 7 s."""
-    found = rows_of(
+    rows = rows_of(
         tmp_path,
         {
             (NEAR_FAR, "nyc"): ([0.0028, 0.0029, 0.0033], 0.0001, SUBSTITUTE),
@@ -67,7 +67,7 @@ def rows(tmp_path):
             ("floyd_warshall/tiled_shared", "gnutella25"): ([1.0, 1.3], 0, {}),
         },
     )
-    return found.assign(seconds=found["seconds"].mask((found["variant"] == "networkit"), 7.0))
+    return rows.assign(seconds=rows["seconds"].mask((rows["variant"] == "networkit"), 7.0))
 
 
 @pytest.fixture
@@ -205,8 +205,8 @@ def test_rates_are_what_their_definition_says(made):
 
 def test_many_sources(made):
     nyc = lines_of(made)["nyc", "Ours"]
-    found = [float(nyc[f"kernels any source {end}"]) for end in ("median", "min", "max")]
-    assert found == pytest.approx([0.0045, 0.003, 0.006]) and nyc["sources"] == "2"
+    seconds = [float(nyc[f"kernels any source {end}"]) for end in ("median", "min", "max")]
+    assert seconds == pytest.approx([0.0045, 0.003, 0.006]) and nyc["sources"] == "2"
     assert "ours: 2 random vertices" in made[".md"]
 
 
@@ -239,8 +239,8 @@ def test_preparation_is_of_a_processs_first_run_and_its_order_is_said(rows, sear
     unknown = some.assign(**{name: some[name].where(~first) for name in columns.PREPARATION})
     for changed, totals in ((slower, [69.25, 29.25, 29.25]), (unknown, [29.25, 29.25])):
         assert float(lines_of(table(changed, searches))["nyc", "Ours"]["prepare"]) == 20.25
-        found = batches.medians(table6.regions(changed[changed["variant"] == "near_far"])["total"])
-        assert found.xs("nyc", level="dataset")["seconds"].tolist() == pytest.approx(totals)
+        medians = batches.medians(table6.regions(changed[changed["variant"] == "near_far"])["total"])
+        assert medians.xs("nyc", level="dataset")["seconds"].tolist() == pytest.approx(totals)
     without = table(in_batches(rows.assign(prepare_host_s=0.0)), searches)[".md"]
     assert "Stride with Flag is" not in without
 
@@ -321,8 +321,8 @@ def test_few_batches_have_no_verdict_and_a_slower_gpu_the_inverse_interval(tmp_p
 
 def test_a_variant_of_the_other_problem_is_no_candidate(tmp_path):
     rows = rows_of(tmp_path, {("bellman_ford/stride_flag", "gnutella04"): ([0.001], 0, {})})
-    found = table6.compare(TABLE, TABLE.select(rows), NOTHING).set_index(["dataset", "who"])
-    assert found.loc[("gnutella04", "Paper's best"), "status"] == "no measurement"
+    lines = table6.compare(TABLE, TABLE.select(rows), NOTHING).set_index(["dataset", "who"])
+    assert lines.loc[("gnutella04", "Paper's best"), "status"] == "no measurement"
 
 
 @pytest.mark.parametrize("batched", [True, False])
@@ -405,13 +405,13 @@ def peaks(folder):
 
 def test_the_part_of_the_peak(rows, tmp_path):
     draw("peak_table", rows, tmp_path, files={"peak": [peaks(tmp_path)]})
-    found = {
+    lines = {
         (line["what"], line["bits"], line["dataset"]): (float(line["median"]), float(line["part"] or 0))
         for line in read_csv((tmp_path / "peak_table.csv").read_text())
     }
     cubes = rows.groupby("dataset")["vertices"].first() ** 3
     four, two = cubes["gnutella04"], cubes["gnutella25"]
-    assert found == {
+    assert lines == {
         (peak_table.CHAINS, "32", ""): pytest.approx((16e12, 1)),
         (peak_table.DENSE, "32", ""): pytest.approx((12e12, 0.75)),
         ("Floyd-Warshall Blocked", "32", "gnutella04"): pytest.approx((four / 0.1, 0)),
@@ -457,8 +457,8 @@ def test_each_source_is_searched_and_checked():
 
 def as_text(rows):
     """The rows as they stand in CSV files."""
-    found = rows[list(columns.COLUMNS)].astype(object)
-    return found.where(found.notna(), "").assign(round=rows["round"].astype(int)).to_dict("records")
+    text_rows = rows[list(columns.COLUMNS)].astype(object)
+    return text_rows.where(text_rows.notna(), "").assign(round=rows["round"].astype(int)).to_dict("records")
 
 
 def written(rows, path):
@@ -497,16 +497,16 @@ def test_table_7_has_a_row_for_each_variant_and_problem(tmp_path):
     draw("table7", rows, tmp_path, datasets=DATASETS | ROME)
     text = (tmp_path / "table7.md").read_text()
     head, *body = table_cells(".md", text)
-    found = {row[0]: dict(zip(head, row, strict=True)) for row in body}
-    assert list(found) == [
+    by_variant = {row[0]: dict(zip(head, row, strict=True)) for row in body}
+    assert list(by_variant) == [
         *("Bellman-Ford CPU", "Bellman-Ford Naive", "Bellman-Ford Stride with Flag", "Dijkstra Naive"),
         *("Floyd-Warshall Naive", "Floyd-Warshall Tiled"),
     ]
-    flag = found["Bellman-Ford Stride with Flag"]
+    flag = by_variant["Bellman-Ford Stride with Flag"]
     assert (flag["Problem"], flag["Dataset"], flag["Whole call"]) == ("one source", "rome", "200 ms")
     assert (flag["Kernels"], flag[CROSS]) == ("100 ms", "4.00") and "3 batches" in flag["Runs"]
-    assert found["Dijkstra Naive"]["Problem"] == "all pairs" and found["Dijkstra Naive"][CROSS] == "5.00"
-    assert found["Floyd-Warshall Tiled"][CROSS] == "2.00" and found["Bellman-Ford CPU"][CROSS] == "-"
+    assert by_variant["Dijkstra Naive"]["Problem"] == "all pairs" and by_variant["Dijkstra Naive"][CROSS] == "5.00"
+    assert by_variant["Floyd-Warshall Tiled"][CROSS] == "2.00" and by_variant["Bellman-Ford CPU"][CROSS] == "-"
     csv = {row["variant"]: row for row in read_csv((tmp_path / "table7.csv").read_text())}
     assert float(csv[tiled]["factor"]) == pytest.approx(2) and csv[tiled]["problem"] == "apsp"
     draw("table7", rows[:0], tmp_path / "none", datasets=DATASETS | ROME)

@@ -63,8 +63,8 @@ def test_a_known_exponent_is_given_back():
 
 def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
     graphs = pd.DataFrame({"vertices": [10.0, 20, 40, 80, 160], "arcs": [30.0, 10, 70, 20, 90]})
-    found = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
-    assert (found["exponent"], np.exp(found["intercept"])) == pytest.approx((1, 7))
+    fit = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
+    assert (fit["exponent"], np.exp(fit["intercept"])) == pytest.approx((1, 7))
     bound = growth.bound_of("dijkstra/block_apsp")
     assert bound.term == "V² E"
     np.testing.assert_allclose(bound.values(graphs), graphs["vertices"] ** 2 * graphs["arcs"])
@@ -218,10 +218,10 @@ def test_theory_names_each_plain_variant_once():
 
 def drawn(rows, datasets=SHOWN):
     """The figure with its layout done."""
-    found = growth.growth_cells(rows, datasets)
+    cells = growth.growth_cells(rows, datasets)
     with plots.styled():
         figure = growth.draw_growth(
-            growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
+            growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, "From the test.")
         )
         figure.draw_without_rendering()
     return figure

@@ -59,7 +59,7 @@ def test_the_papers_numbers_are_the_papers_cells():
     for row in times:
         number, unit = re.fullmatch(r">?([\d.]+)(s|min|hr|)", row["text"]).groups()
         assert float(row["seconds"]) == pytest.approx(float(number) * units[unit], rel=1e-12)
-    found = {(int(r["table"]), f"{r['algorithm']}/{r['variant']}", r["dataset"]) for r in times}
+    printed = {(int(r["table"]), f"{r['algorithm']}/{r['variant']}", r["dataset"]) for r in times}
     papers = {int(name.removeprefix("table")): define(name, DATASETS) for name in PAPER_TABLES}
     grid = {
         (number, variant, dataset)
@@ -69,8 +69,8 @@ def test_the_papers_numbers_are_the_papers_cells():
     }
     # The CPU was timed on the first dataset of each table only.
     first = {table.datasets[0] for table in papers.values()}
-    assert found == {cell for cell in grid if not cell[1].endswith("/cpu") or cell[2] in first}
-    assert len(times) == len(found) == 37
+    assert printed == {cell for cell in grid if not cell[1].endswith("/cpu") or cell[2] in first}
+    assert len(times) == len(printed) == 37
 
 
 ROADS, GNUTELLAS = ["nyc", "bay", "col", "fla", "ne", "e"], ["gnutella04", "gnutella25", "gnutella30"]
@@ -188,9 +188,9 @@ def test_preparation_is_that_of_the_first_round_of_each_batch():
         ]
 
     rows = frame([*runs("a", 0.5, 2, 0.1, card=0.25), *runs("b", 3, 4), *runs("c", "", 5), *runs("d", 0)])
-    found = measurements.preparation(rows).groupby(rows["batch"]).agg(lambda values: list(values))
-    assert found["a"] == [0.75] * 3 and found["b"] == [3] * 2 and found["d"] == [0]
-    assert pd.isna(found["c"]).all()
+    prepared = measurements.preparation(rows).groupby(rows["batch"]).agg(lambda values: list(values))
+    assert prepared["a"] == [0.75] * 3 and prepared["b"] == [3] * 2 and prepared["d"] == [0]
+    assert pd.isna(prepared["c"]).all()
 
 
 def test_a_cell_over_its_batches_and_runs():
@@ -201,7 +201,7 @@ def test_a_cell_over_its_batches_and_runs():
         ]
 
     nothing = {"status": "no_memory", "needed_bytes": 9, "kernels_s": ""}
-    found = measurements.summarise(
+    summary = measurements.summarise(
         frame(
             [
                 *runs("naive", [1, 2, 9], batch="a", started="2026-02-01T00:00:00+00:00", prepare_host_s=0.5),
@@ -212,11 +212,11 @@ def test_a_cell_over_its_batches_and_runs():
         )
     ).droplevel("dataset")
     columns = ["median", "min", "max", "batches", "repeats"]
-    assert found.loc["bellman_ford/naive", columns].tolist() == [3.5, 2, 5, 2, 6]
-    assert found.loc["bellman_ford/stride", columns].tolist() == [2, 1, 3, 0, 2]
-    assert found.loc["bellman_ford/stride_flag", ["batches", "repeats"]].tolist() == [0, 0]
-    assert found.loc["bellman_ford/naive", "prepare"] == 0.5  # of the batch that was measured last
-    assert found.loc["bellman_ford/stride", "note"] == "one; two"
+    assert summary.loc["bellman_ford/naive", columns].tolist() == [3.5, 2, 5, 2, 6]
+    assert summary.loc["bellman_ford/stride", columns].tolist() == [2, 1, 3, 0, 2]
+    assert summary.loc["bellman_ford/stride_flag", ["batches", "repeats"]].tolist() == [0, 0]
+    assert summary.loc["bellman_ford/naive", "prepare"] == 0.5  # of the batch that was measured last
+    assert summary.loc["bellman_ford/stride", "note"] == "one; two"
 
 
 def test_a_bound_is_not_computed_with(made):
@@ -375,8 +375,10 @@ def test_a_dataset_is_one_graph(tmp_path):
 def test_what_is_selected_is_of_these_variants_and_datasets():
     cells = [(f"bellman_ford/{name}", dataset) for name in ("naive", "stride") for dataset in ("nyc", "bay")]
     rows = frame([measurement(*cell) for cell in cells])
-    found = measurements.select(rows, ["bellman_ford/naive"], ["bay"])
-    assert list(zip(measurements.variants(found), found["dataset"], strict=True)) == [("bellman_ford/naive", "bay")]
+    selected = measurements.select(rows, ["bellman_ford/naive"], ["bay"])
+    assert list(zip(measurements.variants(selected), selected["dataset"], strict=True)) == [
+        ("bellman_ford/naive", "bay")
+    ]
 
 
 def test_throttling_is_said_of_what_is_shown():
