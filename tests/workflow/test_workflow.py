@@ -286,6 +286,7 @@ def test_a_dataset_called_like_any_rule_or_target_is_refused(fresh, tmp_path):
     assert set(clash.split(", ")) == rules
 
 
+@pytest.mark.ci
 def test_a_job_with_a_missing_package(tmp_path):
     """It ends, or with `keep_going` measures the other variants, which table 6 shows."""
     nyc = DATASETS["nyc"] | {"gpu": [], "cpu": ["dijkstra/scipy", "dijkstra/networkit"], "tables": {"sssp": ["table6"]}}

@@ -399,6 +399,7 @@ USED = re.compile(rf"Using backend '{package.NAME}' for call to '(\w+)'")
 REFUSED = re.compile(rf"Backend '{package.NAME}' raised(?: NotImplementedError)? when calling '(\w+)'")
 
 
+@pytest.mark.ci
 def test_networkxs_own_tests_pass_and_reach_every_function(site, tmp_path):
     log = tmp_path / "networkx.log"
     ran = package.python(

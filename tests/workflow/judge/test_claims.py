@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from kernels.errors import InputError
+from tests.support import published
 from tests.support.published import ARCHIVES
 from tests.support.rows import in_batches, rows_of
 from tests.support.views import draw
@@ -458,7 +459,7 @@ def without_batch(rows, batch, audited):
 def test_no_archived_batch_turns_a_verdict_without_a_mark(path):
     """A decided verdict is marked just if it changes without some one batch; a claim's is marked if it changes."""
     listed = list(CLAIMS.values())
-    rows = claims.select(measurements.load_folder(path), listed)
+    rows = claims.select(published.archived_rows(path.name), listed)
     whole = claims.audit(rows, listed, TOLERANCE)
     fewer = [without_batch(rows, batch, whole) for batch in sorted(set(rows["batch"]) - {""})]
     assert len(fewer) >= 3
@@ -544,7 +545,7 @@ def test_a_direction_that_is_open_has_its_number_of_batches():
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=lambda path: path.name)
 def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
-    rows = claims.select(measurements.load_folder(path), list(CLAIMS.values()))
+    rows = claims.select(published.archived_rows(path.name), list(CLAIMS.values()))
     medians = batches.medians(rows[rows["batch"] != ""])
     for claim in CLAIMS.values():
         for dataset in claim.datasets:
@@ -558,7 +559,7 @@ def test_what_an_archived_verdict_compares_is_of_one_card_and_host(path):
 @pytest.mark.parametrize(("card", "ratio"), [("h200", 1.3), ("h100-80gb-hbm3", 1.4)])
 def test_batches_of_one_host_differ_nearly_as_much_as_those_of_several(card, ratio):
     """What docs/method.md says: the mean square between hosts over that within, each ratio scaled by its deviation."""
-    rows = claims.select(measurements.load_folder(ROOT / f"results/archive/{card}"), list(CLAIMS.values()))
+    rows = claims.select(published.archived_rows(card), list(CLAIMS.values()))
     found, within, between = batches.medians(rows), [0.0, 0], [0.0, 0]
     on_cards = [claim for claim in CLAIMS.values() if claim.id != "dijkstra_gpu"]
     for left, over, dataset in {

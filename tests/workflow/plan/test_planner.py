@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
+from tests.support import published
 from tests.support.published import CONFIG
 from workflow.plan import allocation, experiments
 from workflow.plan.planner import Plan
@@ -79,7 +80,7 @@ ARCHIVES = {"h200": "results/archive/h200", "h100": "results/archive/h100-80gb-h
 def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, named, monkeypatch):
     """The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less."""
     monkeypatch.setenv("GPU_MODEL", model if named else "")
-    rows = measurements.load_folder(ROOT / ARCHIVES[model])
+    rows = published.archived_rows(Path(ARCHIVES[model]).name)
     rows = rows[(rows["batch"] != "") & rows["dataset"].isin(list(CONFIG["datasets"]))]
     started = pd.to_datetime(rows["started"], utc=True)
     rows = rows.assign(start=started, end=started + pd.to_timedelta(rows["seconds"].fillna(0), unit="s"))

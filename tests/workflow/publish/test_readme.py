@@ -365,7 +365,7 @@ def test_near_far_meets_the_goals_and_predictions_of_its_page():
     goal, archived, predicted, archived_kernels = (row[row != ""].astype(float) / 1000 for row in typed.values())
     assert [len(goal), len(archived), len(predicted), len(archived_kernels)] == [9, 9, 4, 9]
 
-    rows = measurements.load_folder(ARCHIVES[0])
+    rows = published.archived_rows("h200")
     rows = measurements.pooled(rows[measurements.variants(rows) == NEAR_FAR])
     summary = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
     medians, kernels = summary["median"][goal.index], summary["kernels"][goal.index]
@@ -386,7 +386,7 @@ def table_rows(page, head):
 
 
 def test_rates_of_staged_and_times_of_ell_on_the_page_are_the_archives():
-    archived = measurements.load_folder(ARCHIVES[0])
+    archived = published.archived_rows("h200")
     blocked, staged = (
         archived[(measurements.variants(archived) == f"floyd_warshall/{name}") & (archived["dataset"] == "random65536")]
         for name in ("blocked", "staged")
@@ -579,9 +579,3 @@ def test_the_example_of_a_variant_runs(monkeypatch):
     variant.function(graph, result, run)
     assert check(graph, variant.problem, result, 0, full_check=11, checked_rows=11)
     assert run.launches == variant.launches(graph.vertices, 32)
-
-
-def test_no_page_has_the_marks_of_a_merge():
-    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
-    assert len(pages) > 15
-    assert not [page for page in pages if re.search(r"^(<{7}|={7}|>{7})( |$)", page.read_text(), re.MULTILINE)]

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
+from tests.support import published
 from tests.support.claims import CLAIMS
 from tests.support.rows import in_batches, rows_of
 from workflow.judge import claims
@@ -207,12 +208,10 @@ def test_a_claim_against_several_is_compared_over_the_archives_strongest():
     assert beside(rows, ARCHIVE, "flag_best").startswith("not comparable: ")
 
 
-H200 = measurements.load_folder("results/archive/h200")
-
-
 def job_like_the_archives(dataset, **ratios):
     """A job on the archive's graph and card, in which Naive's time has these ratios to those of other variants."""
-    rows = H200[(H200["dataset"] == dataset) & (H200["algorithm"] == "bellman_ford")]
+    rows = published.archived_rows("h200")
+    rows = rows[(rows["dataset"] == dataset) & (rows["algorithm"] == "bellman_ford")]
     rows = measurements.pooled(rows[rows["variant"].isin(["naive", *ratios])])
     seconds = 10 / rows["variant"].map({"naive": 1.0} | ratios)
     return rows[rows["batch"] == rows["batch"].max()].assign(batch="independent", seconds=seconds)
@@ -230,13 +229,13 @@ def job_like_the_archives(dataset, **ratios):
 )
 def test_independent_jobs_lie_in_the_intervals_of_the_archive(dataset, claim, ratios, mean):
     """Ratios of two jobs on H200s that are in no batch. The last lies outside the interval of the mean."""
-    line, inside = judged(job_like_the_archives(dataset, **ratios), H200, claim, dataset)
+    line, inside = judged(job_like_the_archives(dataset, **ratios), published.archived_rows("h200"), claim, dataset)
     assert (line["Ratio here is"], inside) == ("inside", [True])
     low, high = map(float, re.search(r"\[(\S+), (\S+)\]", line["Archive"]).groups())
     (ratio,) = ratios.values()
     assert (low < ratio < high) == mean
     far = {variant: 1.4 * ratio for variant, ratio in ratios.items()}
-    assert beside(job_like_the_archives(dataset, **far), H200, claim, dataset) == "outside"
+    assert beside(job_like_the_archives(dataset, **far), published.archived_rows("h200"), claim, dataset) == "outside"
 
 
 @pytest.mark.parametrize(

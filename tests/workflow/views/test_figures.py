@@ -11,6 +11,7 @@ import pytest
 from matplotlib.text import Text
 
 from kernels.registry import VARIANTS
+from tests.support import published
 from tests.support.pictures import legible, words
 from tests.support.rows import DATASETS, frame, in_batches, measurement
 from tests.support.views import draw
@@ -196,7 +197,7 @@ def test_no_text_lies_on_other_text(number, data):
 
 @pytest.fixture(scope="module")
 def archived():
-    return measurements.load_folder(ARCHIVE)
+    return published.archived_rows(ARCHIVE.name)
 
 
 def of_growth(rows, source):

@@ -15,7 +15,7 @@ import pytest
 from matplotlib.image import imread
 
 from kernels.errors import InputError
-from tests.support import browser
+from tests.support import browser, published
 from tests.support.cells import cells
 from tests.support.claims import CLAIMS
 from tests.support.project import ROOT, SIMULATOR, Project
@@ -385,7 +385,7 @@ def test_batches_are_listed_by_name_with_hosts_and_cards(tmp_path):
 
 @pytest.mark.parametrize("archive", sorted(ARCHIVE.parent.glob("*/batches.md")), ids=lambda path: path.parent.name)
 def test_an_archive_lists_its_batches(archive, tmp_path):
-    rows = measurements.load_folder(archive.parent)
+    rows = published.archived_rows(archive.parent.name)
     draw("batches_table", rows, tmp_path, source=f"From the archive {archive.parent.name}.")
     for name in ("batches.csv", "batches.md"):
         assert (tmp_path / name).read_text() == archive.with_name(name).read_text()
