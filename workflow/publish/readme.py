@@ -48,8 +48,10 @@ CALLS_SHOWN = (  # in docs/library.md; the archive has more kinds of calls
     "a solver's shortest_paths, left on the card",
     "csgraph.dijkstra, the same array again",
     NEW_ARRAY,
-    "csgraph.dijkstra, the same array again, weights not whole",
     SCIPY,
+    "csgraph.dijkstra, the same array again, weights not whole",
+    f"{NEW_ARRAY}, weights not whole",
+    f"{SCIPY}, weights not whole",
     PREPARING,
     "a row of distances in a hierarchy, of 128",
     "NetworkX's single_source_dijkstra_path_length",
@@ -367,7 +369,8 @@ def library_times(path: Path) -> str:
         archive=path.parent.name,
         days=list(rows["started"].str[:10]),
         substitutes=others,
-        **{name: ", ".join(rows[name].unique()) for name in ("device", "driver", "cpu_model", "commit")},
+        commits=[commit[:12] for commit in rows["commit"].unique() if commit],
+        **{name: ", ".join(rows[name].unique()) for name in ("device", "driver", "cpu_model")},
     )
 
 

@@ -233,7 +233,10 @@ def rows():
 
 
 def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
-    part = [row(kind, 1, "bay", sources=1000, search_s=0.003, substitute="made up") for kind in ("rows", "reduced")]
+    part = [
+        row(kind, 1, "bay", sources=1000, search_s=0.003, substitute="made up", revision=str(ALL_PAIRS_REVISION))
+        for kind in ("rows", "reduced")
+    ]
     many = write(tmp_path / "many_sources.csv", *both(), *part, row(dataset="ne"))
     draw("many_sources_table", rows, tmp_path, files={"many_sources": [many]})
     nyc, bay, ne = read_csv((tmp_path / "many_sources_table.csv").read_text())
@@ -251,7 +254,7 @@ def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
     assert "nyc 50,000 (n=2)" in text and "- On test card.\n" in text and "bay.txt: made up." in text
     draw("many_sources_table", rows[:0], tmp_path / "none")
     assert "- No measurement.\n" in (tmp_path / "none/many_sources_table.md").read_text()
-    assert many_sources_table.OUTDATED in text  # the rows are of revision 1
+    assert f"- nyc, ne: {many_sources_table.OUTDATED}\n" in text  # their rows are of revision 1
     many = write(tmp_path / "many_sources.csv", *both(revision=str(ALL_PAIRS_REVISION)))
     draw("many_sources_table", rows, tmp_path / "now", files={"many_sources": [many]})
     assert many_sources_table.OUTDATED not in (tmp_path / "now/many_sources_table.md").read_text()

@@ -158,7 +158,8 @@ def test_a_row_that_cannot_be_is_refused(tmp_path, changes):
 def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp_path):
     calls = [call(SOLVER, seconds, repeat=n) for n, seconds in enumerate((0.002, 0.004, 0.003), 1)]
     calls += [call(SCIPY, 0.06, commit="", started="2026-01-02T00:00:00+00:00")]
-    calls += [call(SCIPY, 2.0, dataset="e", substitute="made up"), call("the kernels alone, between two events")]
+    of_e = call(SCIPY, 2.0, dataset="e", substitute="made up", commit="0123456789abcdef")
+    calls += [of_e, call("the kernels alone, between two events")]
     path = tmp_path / "h200/library_times.csv"
     assert "`h200`" in readme.library_times(path) and "|" not in readme.library_times(path)
     head, _, *rows, _, said = readme.library_times(write(path, *calls)).split("\n")
@@ -167,5 +168,13 @@ def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp
         f"| {SOLVER} | 3.00 ms, [2.00 ms, 4.00 ms], n=3 | - |",
         f"| {SCIPY} | 60.0 ms, n=1 | 2.00 s, n=1 |",
     ]
-    for fact in ("`h200`", "NVIDIA H200", "580.1", "test CPU", "2026-01-01 to 2026-01-02", "abcdef012345.", " † A ["):
+    for fact in (
+        "`h200`",
+        "NVIDIA H200",
+        "580.1",
+        "test CPU",
+        "2026-01-01 to 2026-01-02",
+        "abcdef012345, 0123456789ab.",
+        " † A [",
+    ):
         assert fact in said

@@ -38,8 +38,8 @@ NOTES = [
 ]
 
 OUTDATED = (
-    "These kernels, and the order of vertices, have changed since: preparing takes less time now, so a hierarchy pays "
-    "from fewer sources (docs/kernels.md has the present numbers)."
+    "measured before the last change of these kernels and of the order of vertices. Preparing takes less time now, so "
+    "a hierarchy pays from fewer sources (docs/kernels.md has the present numbers)."
 )
 
 
@@ -135,7 +135,8 @@ def render_many_sources_table(rows: pd.DataFrame, context: Context) -> dict[str,
     text = to_text(lines, substitutes)
     cards = [f"On {', '.join(many['device'].unique())}."] if len(many) else ["No measurement."]
     marks = [f"† substitute for the paper's {name}.txt: {what}." for name, what in substitutes.items()]
-    outdated = [OUTDATED] if (many["revision"].astype(int) < ALL_PAIRS_REVISION).any() else []
+    earlier = many["dataset"][many["revision"].astype(int) < ALL_PAIRS_REVISION].unique()
+    outdated = [f"{', '.join(earlier)}: {OUTDATED}"] if len(earlier) else []
     notes = [*NOTES, *outdated, *counts(lines), context.source, *cards, *marks, *measurements.run(many)]
     lines = lines.assign(source=context.source)
     return long_table.files("many_sources_table", TITLE, text, lines, notes, list(text.columns[1:]))
