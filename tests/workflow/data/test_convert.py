@@ -11,7 +11,7 @@ import pytest
 import yaml
 from scipy.sparse.csgraph import dijkstra
 
-from kernels import generate, io, memory
+from kernels import generate, io
 from kernels.errors import InputError
 from kernels.graph import Graph
 from workflow.data import convert, download, pack
@@ -184,16 +184,6 @@ def test_configs_counts_limit_a_file_without_its_own(content, reason):
     put(content)
     with pytest.raises(InputError, match=reason):
         convert.convert("mine", SNAP_ENTRY, RAW, TEXT)
-    assert not TEXT.exists()
-
-
-@pytest.mark.parametrize(
-    ("arcs", "how"), [(10**6, {"generate": {"seed": 1}}), (500 * 499, {})], ids=["random arcs", "complete"]
-)
-def test_a_random_graph_larger_than_memory_is_not_begun(monkeypatch, arcs, how):
-    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
-    with pytest.raises(InputError, match="1,048,576"):
-        convert.convert("made", {"format": "random", "vertices": 500, "arcs": arcs, **how}, None, TEXT)
     assert not TEXT.exists()
 
 

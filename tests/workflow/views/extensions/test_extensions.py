@@ -13,7 +13,7 @@ from kernels.errors import InputError
 from kernels.graph import Graph
 from tests.support.cells import cells as table_cells
 from tests.support.cells import read_csv
-from tests.support.pictures import legible, words
+from tests.support.pictures import legible
 from tests.support.project import SIMULATOR, Project
 from tests.support.project import data as graphs
 from tests.support.rows import DATASETS, in_batches, measured, put_rows
@@ -365,7 +365,9 @@ def test_figure_8(rows, searches, some):
         assert figure.axes[0].get_yscale() == "log"
         texts = {text.get_text() for text in figure.findobj(Text)}
         assert ("3.00" in texts) == some and not any("uniform20" in text for text in texts)
-        assert any("no measurement" in text for text in texts)
+        assert any("no measurement" in text for text in texts) and "GPU programs (cited)" in texts
+        caption = figure.get_supxlabel()
+        assert caption.endswith(figure8.NOTE) and (", test card, test CPU; † " in caption) == some
         legible(figure)
 
 
@@ -373,15 +375,6 @@ def test_figure_8s_series_are_table_6s_and_the_cited():
     assert list(figure8.heads("kernels", ())) == ["Paper's best", "Block per source", figure8.ON_CARD, "Ours"]
     prepared = ["Paper's best", "Block per source", "Ours, prepared", "CPU library", figure8.ON_CPU, "Ours"]
     assert list(figure8.heads("call")) == prepared
-
-
-def test_figure_8_says_what_it_is_of(rows, searches, tmp_path):
-    figures = {"sources": [written(searches, tmp_path / "sources.csv")]}
-    draw("figure8", in_batches(rows), tmp_path, files=figures, formats=["svg"])
-    said = words((tmp_path / "figure8.svg").read_bytes())
-    assert "GPU programs (cited)" in said and "nyc †" in said
-    caption = "Median of n = 3 batches, test card, test CPU; † substitute. From the test."
-    assert {caption, *figure8.NOTE.split("\n")} <= set(said)
 
 
 def peaks(folder):
