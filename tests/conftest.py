@@ -12,6 +12,7 @@ import tempfile
 
 import pytest
 
+from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 
 pytest.register_assert_rewrite("tests.support")  # before any of it is imported
@@ -33,6 +34,18 @@ def pytest_configure(config):
     if config.getoption("numprocesses", None):
         warm.share_with_workers()
     config.addinivalue_line("markers", "gpu: runs on a card; without one skipped, or failed if REQUIRE_GPU=1")
+
+
+@pytest.fixture
+def as_with_gpu(monkeypatch):
+    """Let steps begin as on a machine with a GPU."""
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+
+
+@pytest.fixture
+def as_without_gpu(monkeypatch):
+    """Let no GPU be visible, also on a machine that has one."""
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
 
 
 def pytest_collection_finish():

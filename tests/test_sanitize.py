@@ -14,13 +14,12 @@ EDGE = VARIANTS["edge/sssp"]
 
 
 @pytest.fixture
-def sanitizer(tmp_path, monkeypatch):
+def sanitizer(tmp_path, monkeypatch, as_with_gpu):
     """Replace compute-sanitizer by a program that records its arguments and fails as racecheck; simulate a card."""
     program = tmp_path / "compute-sanitizer"
     program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\ntest "$2" = memcheck\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: True)
     return lambda: (tmp_path / "said").read_text().splitlines()
 
 

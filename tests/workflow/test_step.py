@@ -16,7 +16,6 @@ from matplotlib.figure import Figure
 
 from kernels import generate, io
 from kernels.errors import InputError, TimeLimit, WrongResult, explain, reported
-from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from tests.support.limits import files_of_at_most
@@ -206,8 +205,7 @@ def test_a_folder_where_no_file_can_be_made(tmp_path, monkeypatch, number):
         lambda out: peak.measure_peak([8], out),
     ],
 )
-def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, monkeypatch, start):
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+def test_a_measurement_does_not_start_where_it_cannot_be_kept(tmp_path, as_with_gpu, start):
     with pytest.raises(InputError, match=f"^{tmp_path}: this is a folder"):
         start(tmp_path)
 

@@ -95,10 +95,9 @@ class OnHost:
 
 
 @pytest.fixture
-def launched(monkeypatch):
+def launched(monkeypatch, as_without_gpu):
     """The functions of launched kernels, by kernel and types of its arguments; no card is used."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
     return Recorder.launched
 
 

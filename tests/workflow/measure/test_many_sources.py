@@ -13,7 +13,7 @@ from kernels.check import oracle
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, fragments
 from kernels.fast.hierarchy.many_sources import ManySources
-from kernels.gpu import SIMULATOR, card
+from kernels.gpu import SIMULATOR
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
@@ -142,12 +142,11 @@ def test_rows_of_some_sources_are_the_oracles(town):
     assert (searches.rows(columns) == oracle(town, tuple(piece[columns].tolist()))).all()
 
 
-def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
+def test_what_is_wrong_is_not_written(monkeypatch, as_with_gpu, tmp_path):
     def wrong(*_):
         raise WrongResult("nyc, source 3: distance of vertex 4 is 1, the oracle says 2")
         yield
 
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
     monkeypatch.setattr(many_sources, "timed_repeats", wrong)
     with pytest.raises(InputError, match="nyc, source 3: "):

@@ -301,8 +301,7 @@ def test_a_source_that_is_no_vertex_is_refused_but_for_all_pairs():
     assert cell("floyd_warshall/cpu", source=13).exists()
 
 
-def test_without_a_gpu_a_gpu_variant_is_refused(monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: False)
+def test_without_a_gpu_a_gpu_variant_is_refused(as_without_gpu):
     with pytest.raises(InputError, match="bellman_ford/naive needs a GPU"):
         cell("bellman_ford/naive")
     assert results() == []

@@ -12,7 +12,6 @@ import pytest
 from matplotlib.text import Text
 
 from kernels.errors import InputError
-from kernels.gpu import card
 from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from kernels.run import Run
@@ -107,7 +106,7 @@ def test_the_papers_own_shape_is_among_them():
         assert {point.columns["blocks"] for point in points} == {point.protocol["grid"] for point in points} == {blocks}
 
 
-def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
+def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, as_with_gpu, tmp_path):
     """With a CPU variant, as if it were the sweep's."""
 
     @functools.wraps(VARIANTS["bellman_ford/cpu"].function)
@@ -120,7 +119,6 @@ def test_rows_are_written_at_the_end_or_not_at_all(monkeypatch, tmp_path):
         right.function(graph, result, run)
         run.phases["kernels"] *= 1000
 
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     out, right = tmp_path / "sweep.csv", VARIANTS["bellman_ford/cpu"]
     graph_of(3).save(tmp_path / "path.npz")
     args = tmp_path / "path.npz", {"repeats": 2}, {}, out, measure.StepContext(commit="abc")

@@ -200,14 +200,13 @@ def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
         *({"device": card.SIMULATOR}, {"started": "2026-01-01T00:00:00"}, {"device": "other card", "bits": "16"}),
     ],
 )
-def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes):
+def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, as_with_gpu, changes):
     column, value = next(iter(changes.items()))
     said = f"{column} '{value}'"
     first = PEAK | {"benchmark": "chains", "vertices": ""}
     path = write(tmp_path / "peak.csv", first, PEAK | changes)
     with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}"):
         benchmarks.load_peak([path])
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(peak, "peak_rows", lambda *_: [first, PEAK | changes])
     with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}"):
         peak.measure_peak([10], tmp_path / "new.csv")

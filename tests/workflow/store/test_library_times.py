@@ -92,8 +92,7 @@ def test_a_call_is_repeated_until_the_budget_is_over(monkeypatch):
 
 
 @pytest.fixture
-def on_card(monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+def on_card(monkeypatch, as_with_gpu):
     monkeypatch.setattr(card, "describe", lambda on_gpu: {key: COMMON[key] for key in ("device", "driver", "cuda")})
     monkeypatch.setattr(library_times.host, "one_card", nullcontext)
 
@@ -116,8 +115,7 @@ def test_the_file_is_written_after_each_kind_of_call(on_card, town, tmp_path, mo
     assert rows["substitute"].tolist() == ["made up"] * 3 + [""] * 3 and set(rows["vertices"]) == {900, 16}
 
 
-def test_without_a_gpu_it_says_so(on_card, tmp_path, monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: False)
+def test_without_a_gpu_it_says_so(as_without_gpu, tmp_path):
     with pytest.raises(InputError, match="needs a GPU"):
         library_times.main(Namespace(graphs=[], out=tmp_path / "out.csv", commit=""))
     assert not list(tmp_path.iterdir())
