@@ -104,10 +104,9 @@ class OnHost:
 
 
 @pytest.fixture
-def launched(monkeypatch):
+def launched(monkeypatch, as_without_gpu):
     """The functions of launched kernels, by kernel and types of its arguments; no card is used."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
     return Recorder.launched
 
 
@@ -143,10 +142,10 @@ def by_variant(key):
 
 
 def searches():
-    found = near_far.NearFarSearch(path(9, True), Recorder())
-    found.allocate()
+    search = near_far.NearFarSearch(path(9, True), Recorder())
+    search.allocate()
     Recorder.launched.clear()
-    return found
+    return search
 
 
 def in_hierarchy():
@@ -321,8 +320,8 @@ def test_halves_are_compared_at_once_if_the_card_can(compiled):
 @pytest.mark.parametrize(("name", "count"), [("blocked", 2), ("blocked16", 4)])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled):
     variant = VARIANTS[f"floyd_warshall/{name}"]
-    found = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
-    products = [ptx for function, ptx in found if function.__name__ in ("panel", "trailing")]
+    ptx_of_kernels = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
+    products = [ptx for function, ptx in ptx_of_kernels if function.__name__ in ("panel", "trailing")]
     assert len(products) == count
     for ptx in products:
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)

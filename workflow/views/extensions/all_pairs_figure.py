@@ -23,11 +23,11 @@ UNIT = "arc lengths of the graph's file"  # which for DIMACS' road networks name
 MAP_AREA = 4e4  # square points, about the area of a map; divided among its vertices
 
 
-def distributions(axes: Axes, found: dict[str, list]) -> None:
+def distributions(axes: Axes, distribution: dict[str, list]) -> None:
     """Draw what all_pairs.distribution found."""
     for name, look in zip(("eccentricity", "mean_distance"), plots.BARS, strict=False):
         label = name.replace("_", " ")
-        axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=look.color, label=label)
+        axes.stairs(distribution[name], distribution["edges"], fill=True, alpha=0.5, color=look.color, label=label)
     axes.set(xlabel=f"distance ({UNIT})", ylabel="vertices", ylim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plots.plain))
@@ -64,14 +64,14 @@ def picture(wholes: list[dict], maps: Mapping[str, pd.DataFrame], source: str) -
     return figure
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_all_pairs_figure(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure of the records of all pairs."""
     paths, maps = context.paths("all_pairs"), {}
     for record in paths:
         for path in context.paths(f"coordinates of {record.stem}"):
             entry = {"format": "dimacs", **context.config["datasets"][record.stem]["coordinates"]}
             download.verify_raw(path, f"{record.stem}.coordinates", entry)
-            found = all_pairs.read_rows(record.with_suffix(".parquet"))
-            maps[record.stem] = found.join(pd.DataFrame(read_coordinates(path, len(found)), columns=["x", "y"]))
+            vertices = all_pairs.read_rows(record.with_suffix(".parquet"))
+            maps[record.stem] = vertices.join(pd.DataFrame(read_coordinates(path, len(vertices)), columns=["x", "y"]))
     wholes = [all_pairs.read_record(path) for path in paths]
     return {"all_pairs": Drawing(lambda: picture(wholes, maps, context.source))}

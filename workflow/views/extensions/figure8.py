@@ -63,17 +63,17 @@ def heads(region: str, present: Collection[str] = table6.OPTIONAL) -> dict[str, 
 def ratio_cells(lines: pd.DataFrame, region: str) -> pd.DataFrame:
     """Return a row for each series on each dataset, indexed by (head, dataset): TIMES (s), repeats, untimed."""
     times = {name: "prepare" if region == "prepare" else f"{region} {column}" for name, column in TIMES.items()}
-    found = pd.DataFrame({name: lines[column] for name, column in times.items()})
+    cells = pd.DataFrame({name: lines[column] for name, column in times.items()})
     if region == "prepare":
-        found["any"] = np.nan
-    found["untimed"] = series.untimed(lines)
-    found = found.assign(head=lines["who"], dataset=lines["dataset"], repeats=lines["repeats"].fillna(1))
+        cells["any"] = np.nan
+    cells["untimed"] = series.untimed(lines)
+    cells = cells.assign(head=lines["who"], dataset=lines["dataset"], repeats=lines["repeats"].fillna(1))
     cited = lines["file"].notna()
-    least = found[cited].groupby("dataset", sort=False)[["median", "any"]].min().reset_index()
+    least = cells[cited].groupby("dataset", sort=False)[["median", "any"]].min().reset_index()
     least = least.assign(head=next(iter(CITED.get(region, {})), ""), repeats=1, untimed="")
     shown = heads(region, set(lines["who"]))
     every = pd.MultiIndex.from_product([shown, lines["dataset"].unique()], names=["head", "dataset"])
-    both = render.stacked(found[~cited], least)
+    both = render.stacked(cells[~cited], least)
     return both.set_index(["head", "dataset"]).reindex(every).fillna({"untimed": ""})
 
 
@@ -103,9 +103,9 @@ def draw_ratios(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, 
             points[axes] = _marks(axes, heads(region, set(mine.index.get_level_values("head"))), names, scaled)
         _one_scale(panels, unit)
     figure.set_figheight(HEIGHT + LABEL_LINE * sum(count - LABEL for count in lines_below.values()))
-    for axes, found in points.items():  # when everything has its place
-        texts = [plots.digits(time) if named else "" for _, time, named in found]
-        plots.write_values(axes, *found.T[:2], texts, plots.AROUND, size=VALUE)
+    for axes, marks in points.items():  # when everything has its place
+        texts = [plots.digits(time) if named else "" for _, time, named in marks]
+        plots.write_values(axes, *marks.T[:2], texts, plots.AROUND, size=VALUE)
     return figure
 
 
@@ -148,7 +148,7 @@ def _legend(figure: Figure, present: set[str]) -> None:
     figure.legend(marks, order, loc="outside upper left", ncols=-(-len(order) // 2), handlelength=1, columnspacing=1)
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_figure8(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure."""
     searches = measurements.load_sweep("sources", context.paths("sources"))
     return {"figure8": Drawing(lambda: draw_ratios(context.datasets, rows, searches, context.source), LOOK)}

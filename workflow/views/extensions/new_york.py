@@ -87,11 +87,11 @@ def mean_time_grid(rows: Path, coordinates: Path, graph: Graph) -> Grid:
     record = all_pairs.read_record(rows.with_suffix(".json"))
     if {part["dataset_sha256"] for part in record["parts"]} != {graph.meta["sha256"]}:
         raise InputError(f"{rows}: of another graph than {graph.file}: delete one of the two and run again")
-    found = all_pairs.read_rows(rows)
+    vertices = all_pairs.read_rows(rows)
     degrees = read_coordinates(coordinates, graph.vertices)
     sources = KDTree(degrees * A_DEGREE).query(np.array(list(PLACES.values())) * A_DEGREE)[1]
     from_places = kernels.distances(graph, sources).distances
-    units = {MEAN: all_pairs.closeness(found).to_numpy(), **dict(zip(PLACES, from_places, strict=True))}
+    units = {MEAN: all_pairs.closeness(vertices).to_numpy(), **dict(zip(PLACES, from_places, strict=True))}
     return on_grid(degrees, {name: of_name / A_MINUTE for name, of_name in units.items()})
 
 

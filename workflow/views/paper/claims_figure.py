@@ -142,7 +142,7 @@ def caption(rows: pd.DataFrame, source: str) -> str:
     return f"{source}{f' On {devices}.' if devices else ''}{marks}"
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_claims_figure(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure."""
     listed = claims.claims(*context.paths("claims"))
     rows = claims.select(rows, listed)

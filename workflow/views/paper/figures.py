@@ -97,6 +97,6 @@ def draw_times(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -
     return figure
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_figures(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure that the context names."""
     return {context.name: Drawing(lambda: draw_times(context.name, context.datasets, rows, context.source))}

@@ -63,8 +63,8 @@ def test_a_known_exponent_is_given_back():
 
 def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
     graphs = pd.DataFrame({"vertices": [10.0, 20, 40, 80, 160], "arcs": [30.0, 10, 70, 20, 90]})
-    found = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
-    assert (found["exponent"], np.exp(found["intercept"])) == pytest.approx((1, 7))
+    fit = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
+    assert (fit["exponent"], np.exp(fit["intercept"])) == pytest.approx((1, 7))
     bound = growth.bound_of("dijkstra/block_apsp")
     assert bound.term == "V² E"
     np.testing.assert_allclose(bound.values(graphs), graphs["vertices"] ** 2 * graphs["arcs"])
@@ -92,7 +92,7 @@ def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
     draw("growth", rows_of(times), tmp_path, formats=())
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
-    assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
+    assert cpu[0] == "Bellman-Ford CPU" and cpu[2] == "4" and "no exponent" in cpu[3]
     assert "-" == cpu[-1] == cpu[-2]
     assert naive[0] == "Bellman-Ford Naive" and "no fit" not in " ".join(naive)
     cpu, naive = read_csv((tmp_path / "growth.csv").read_text())
@@ -162,7 +162,7 @@ def test_a_family_of_too_few_sizes_has_no_panel_and_what_is_not_there_no_row(tmp
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
     draw("growth", rows, tmp_path, formats=())
     text = (tmp_path / "growth.md").read_text()
-    assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
+    assert "one source, uniform" not in text and text.count("no exponent") == 2
     assert [axes.get_title(loc="left").split(", ", 1)[1] for axes in drawn(rows).axes] == [
         "one source",
         "one source, grid",
@@ -218,10 +218,10 @@ def test_theory_names_each_plain_variant_once():
 
 def drawn(rows, datasets=SHOWN):
     """The figure with its layout done."""
-    found = growth.growth_cells(rows, datasets)
+    cells = growth.growth_cells(rows, datasets)
     with plots.styled():
         figure = growth.draw_growth(
-            growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
+            growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, "From the test.")
         )
         figure.draw_without_rendering()
     return figure
