@@ -258,25 +258,36 @@ def cases(path: Path, graph: Graph, networkx: bool) -> Iterator[Case]:
             yield from by_networkx(graph, check)
 
 
-def main(args: argparse.Namespace) -> None:
-    writable(args.out)
-    choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
-    found = []
-    with host.one_card():
-        card.require_gpu("library_times")
-        for path in args.graphs:
-            graph = read_graph(path)
-            about = provenance(LIBRARY_TIMES.columns, StepContext(commit=args.commit), graph)
-            for case in cases(path, graph, networkx=path == args.graphs[0]):
-                found += [about | row for row in case.rows()]
-                logging.info("%s: %s: %.4g s", graph.name, case.what, found[-1]["seconds"])
-                LIBRARY_TIMES.write(found, args.out)
+def rows_of(path: Path, graph: Graph, first: bool) -> Iterator[dict]:
+    """Yield the rows of a graph."""
+    for case in cases(path, graph, networkx=first):
+        yield from case.rows()
+
+
+def run(description: str | None, name: str, measure: Callable[[Path, Graph, bool], Iterator[dict]]) -> None:
+    """Read the command line and write the rows that `measure` yields for each graph.
+
+    measure: a function of the graph's path, the graph, and whether it is the first one.
+    """
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
+    parser.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
+    args = parser.parse_args()
+    with logged():
+        writable(args.out)
+        choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
+        found = []
+        with host.one_card():
+            card.require_gpu(name)
+            for path in args.graphs:
+                graph = read_graph(path)
+                about = provenance(LIBRARY_TIMES.columns, StepContext(commit=args.commit), graph)
+                for row in measure(path, graph, path == args.graphs[0]):
+                    found.append(about | row)
+                    logging.info("%s: %s: %.4g s", graph.name, row["what"], row["seconds"])
+                    LIBRARY_TIMES.write(found, args.out)
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    arguments.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
-    with logged():
-        main(arguments.parse_args())
+    run(__doc__, "library_times", rows_of)

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from . import memory, network, units
 from .errors import InputError, StrPath, whole
 from .lazy import LazyModule
-from .network import Network, Prices
+from .network import Network
 from .units import Scale
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class Graph(CompressedRows):
     indices : ndarray of int32, shape (m,)
         The head of each arc.
     weights : ndarray of int32, shape (m,)
-        The weight of each arc.
+        The weight of each arc, in multiples of the network's unit if there is one.
     directed : bool, default True
         False states that every arc has a reverse arc of the same weight. This is not checked.
     meta : dict, optional
@@ -277,17 +277,6 @@ class Graph(CompressedRows):
         if self.network and self.network.entries is not None:
             vertices = self.network.entries[vertices]
         return vertices.astype(np.int64, copy=False)
-
-    @cached_property
-    def prices(self) -> Prices | None:
-        """What the arcs' weights are made of; None if they are the weights of edges."""
-        network = self.network
-        return (network and network.added is not None and Prices.of(network.edges, network.added)) or None
-
-    @property
-    def priced(self) -> np.ndarray:
-        """The price of each arc in `prices`, or its edge in `edges`: int32, (m,)."""
-        return self.prices.of_arcs if self.prices else self.edges
 
     def without_labels(self) -> Self:
         """Return the graph with numbered vertices only."""
@@ -437,13 +426,13 @@ class Graph(CompressedRows):
         """Build a graph from edges between vertices that are numbers. about: fields of `Network`."""
         directed, vertices = check_flag(directed, "directed"), whole(vertices, "the number of vertices")
         tails, heads = _integers("tail", tails), _integers("head", heads)
-        given = np.ones(len(tails), np.int32) if weights is None else units.weight_column(weights)
+        given = np.ones(len(tails), np.int32) if weights is None else units.edge_weights(weights)
         require_arcs("edge", vertices, tails, heads, given)
         edges = by_tail(vertices, tails, heads, np.arange(len(tails), dtype=np.int32))
         arcs = CompressedRows(edges.indptr, edges.indices, edges.data)
         if not directed:
             arcs = arcs.undirected()
-        lengths = units.in_units(given, arcs, unit)
+        lengths = units.rounded_weights(given, arcs, unit)
         kept = Network(arcs.weights, unit=lengths.unit, weight_error=lengths.error, **about)
         return cls(arcs.indptr, arcs.indices, lengths.weights[arcs.weights], directed, meta or {}, network=kept)
 
@@ -459,7 +448,8 @@ class Graph(CompressedRows):
             edges' attribute geometry are kept if they exist.
         weight : str or None, default "weight"
             The name of the edge attribute that is the weight, such as OSMnx's "length" or "travel_time". An edge
-            without this attribute has weight 1. If `weight` is None, every edge has weight 1.
+            without this attribute has weight 1, but if `weight` is given, at least one edge must have it. If `weight`
+            is None, every edge has weight 1.
         unit : float, optional
             See `from_edges`.
 
@@ -471,7 +461,8 @@ class Graph(CompressedRows):
         Raises
         ------
         InputError
-            If `graph` is not a NetworkX graph, has no node, or has a weight that is no number of 0 or more.
+            If `graph` is not a NetworkX graph, has no node or no edge with the attribute `weight`, or has a weight that
+            is no number of 0 or more.
 
         Examples
         --------
@@ -488,6 +479,9 @@ class Graph(CompressedRows):
         index = {node: i for i, node in enumerate(graph)}
         edges = list(graph.edges(data=True))
         tails, heads = (np.fromiter((index[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
+        if weight not in (None, "weight") and edges and not any(weight in edge[2] for edge in edges):
+            known = reprlib.repr(sorted(map(str, edges[0][2])))
+            raise InputError(f"no edge has the attribute {weight!r}: choose one of {known}")
         weights = None if weight is None else [edge[2].get(weight, 1) for edge in edges]
         about = {
             "labels": network.labels_of(list(index)),
@@ -587,7 +581,7 @@ class Graph(CompressedRows):
         return self._with_arcs(rows.indptr, rows.indices, rows.data)
 
     def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
-        network = self.network and self.network.with_arcs(arcs)
+        network = self.network and replace(self.network, edges=self.network.edges[arcs])
         return replace(super()._with_arcs(indptr, indices, arcs), network=network, meta={"name": self.name}, file=None)
 
     @cached_property
@@ -637,7 +631,7 @@ class Graph(CompressedRows):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The adjacency matrix, int32, (n, n): the cheapest arc's weight, INF without an arc, 0 on the diagonal."""
+        """The adjacency matrix, int32, (n, n), in units: the cheapest weight, INF without an arc, 0 on the diagonal."""
         matrix = np.full((self.vertices,) * 2, INF, np.int32)
         graph = self.cheapest()
         matrix[graph.tails, graph.indices] = graph.weights

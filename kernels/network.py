@@ -7,10 +7,10 @@ import importlib.util
 import reprlib
 from collections.abc import Hashable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -122,8 +122,6 @@ class Network:
         the user's u vertices end.
     entries : ndarray of int32, shape (u,), optional
         Where paths from the user's vertices start, if the graph has turns.
-    added : ndarray of int32, shape (m,), optional
-        In the graph's unit, what the turn into each arc costs in addition to its edge's weight, if the graph has turns.
     """
 
     edges: np.ndarray
@@ -135,39 +133,6 @@ class Network:
     geometry: np.ndarray | None = None
     vertices: np.ndarray | None = None
     entries: np.ndarray | None = None
-    added: np.ndarray | None = None
-
-    def with_arcs(self, arcs: np.ndarray) -> Network:
-        """Return the network for other arcs. arcs: the number of the arc that each new arc stems from."""
-        return replace(self, edges=self.edges[arcs], added=None if self.added is None else self.added[arcs])
-
-
-class Prices(NamedTuple):
-    """What the weights of arcs are made of, in a graph with turns: the weight of an edge and the cost of a turn.
-
-    of_arcs: int32, (m,), the price of each arc. edges, added: int32, (p,), the edge of each price, or -1 for none, and
-    what is added, in the graph's unit.
-    """
-
-    of_arcs: np.ndarray
-    edges: np.ndarray
-    added: np.ndarray
-
-    @classmethod
-    def of(cls, edges: np.ndarray, added: np.ndarray) -> Prices:
-        """Return the prices of arcs."""
-        pairs, of_arcs = np.unique(edges.astype(np.int64) * 2**32 + added, return_inverse=True)
-        return cls(of_arcs.astype(np.int32), (pairs >> 32).astype(np.int32), (pairs & (2**32 - 1)).astype(np.int32))
-
-    def with_weights(self, weights: np.ndarray) -> np.ndarray:
-        """Return the weight of each price, float64, (p,), given the weights of edges, in the graph's unit."""
-        return np.append(weights, 0.0)[self.edges] + self.added
-
-    def weights_of_edges(self, weights: np.ndarray) -> np.ndarray:
-        """Return the weights of edges, float64, given those of prices: the reverse of `with_weights`."""
-        found, known = np.zeros(self.edges.max(initial=-1) + 1), self.edges >= 0
-        found[self.edges[known]] = weights[known] - self.added[known]
-        return found
 
 
 def column(values: Any, name: str) -> np.ndarray:

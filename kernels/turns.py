@@ -267,8 +267,7 @@ class Automaton:
             np.append(number[self.next[kept]], self.vertex[ending]),
             np.arange(len(kept) + len(ending)),
         )
-        nothing = np.zeros(len(ending), np.int32)
-        priced, added = (np.append(column.astype(np.int32), nothing) for column in (weights, self.cost[kept]))
+        weights = np.append(weights, np.zeros(len(ending), np.int64))
         edges = np.append(graph.edges[self.arc[kept]], np.full(len(ending), -1, np.int32))
         vertices = np.concatenate([np.arange(n), split, self.vertex[n:]])
         given = graph.network or Network(graph.edges)
@@ -279,6 +278,7 @@ class Automaton:
             coordinates=None if given.coordinates is None else given.coordinates[vertices],
             vertices=vertices.astype(np.int32),
             entries=number[:n].astype(np.int32),
-            added=added[rows.data],
         )
-        return Graph(rows.indptr, rows.indices, priced[rows.data], meta={"name": graph.name}, network=network)
+        return Graph(
+            rows.indptr, rows.indices, weights[rows.data].astype(np.int32), meta={"name": graph.name}, network=network
+        )

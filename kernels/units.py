@@ -50,7 +50,7 @@ class Scale(NamedTuple):
             np.multiply(lengths, self.factor, out=lengths)
         return lengths
 
-    def whole(self, limit: float) -> float:
+    def units_within(self, limit: float) -> float:
         """Return the largest whole number of units that is, converted, at most `limit`."""
         units = float(np.floor(limit * self.divisor / self.factor))
         if self == (1, 1) or not units < 2**53:  # above all distances
@@ -58,7 +58,7 @@ class Scale(NamedTuple):
         return next(one for one in (units + 1, units, units - 1) if one / self.divisor * self.factor <= limit)
 
 
-class Whole(NamedTuple):
+class RoundedWeights(NamedTuple):
     """Weights in units, int32; the unit; and the largest difference between a given weight and its multiple."""
 
     weights: np.ndarray
@@ -66,7 +66,7 @@ class Whole(NamedTuple):
     error: float
 
 
-def weight_column(values: Any) -> np.ndarray:
+def edge_weights(values: Any) -> np.ndarray:
     """Return the weights of edges as an array of integers or floats; raise InputError if one is no number of 0 or more.
 
     values: as in `network.column`.
@@ -91,7 +91,7 @@ def weight_column(values: Any) -> np.ndarray:
     return weights
 
 
-def in_units(weights: np.ndarray, arcs: CompressedRows, unit: float | None) -> Whole:
+def rounded_weights(weights: np.ndarray, arcs: CompressedRows, unit: float | None) -> RoundedWeights:
     """Return the weights of edges, 0 or more, as multiples of the unit; by default of a unit that suits them.
 
     arcs: the arcs with the position of each arc's edge as its weight.
@@ -112,7 +112,7 @@ def in_units(weights: np.ndarray, arcs: CompressedRows, unit: float | None) -> W
         edge = int(multiples.argmax())
         raise InputError(f"edge {edge}: weight {weights[edge]} is above 2^31 - 2 units of {unit:g}: take a larger unit")
     error = 0.0 if exact else float(np.abs(scale.apply(multiples.copy()) - weights64).max(initial=0))
-    return Whole(multiples.astype(np.int32), unit, min(error, unit / 2))
+    return RoundedWeights(multiples.astype(np.int32), unit, min(error, unit / 2))
 
 
 def _check_unit(unit: Any) -> float:

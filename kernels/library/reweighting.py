@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..fast.float_graph import FloatGraph
-from ..graph import INF, MAX_WEIGHT, Graph, starts
+from ..graph import INF, MAX_WEIGHT, Graph, kept, starts
 from ..lazy import LazyModule
 from ..network import Network, column
 from ..units import Scale
@@ -22,6 +22,38 @@ if TYPE_CHECKING:
     from scipy import sparse
 else:
     sparse = LazyModule("scipy.sparse")
+
+
+@kept
+def turn_costs(graph: Graph) -> np.ndarray | None:
+    """Return the weight of each arc beyond that of its edge, the cost of a turn: uint32, (m,); None without turns.
+
+    See turns.py: for each edge there is an arc where paths start with it, and which therefore has no cost.
+    """
+    if graph.network is None or graph.network.entries is None:
+        return None
+    edges = graph.edges
+    of_edges = np.full(int(edges.max(initial=-1)) + 2, INF, np.int32)
+    np.minimum.at(of_edges, edges, graph.weights)
+    of_edges[-1] = 0  # of the edge -1, of additional arcs
+    return (graph.weights - of_edges[edges]).astype(np.uint32)
+
+
+def weights_of_arcs(graph: Graph, of_edges: np.ndarray) -> np.ndarray:
+    """Return the weight of each arc, int32, by the weights of edges; INF is kept."""
+    costs = turn_costs(graph)
+    if costs is None:
+        return of_edges[graph.edges]
+    weights = np.append(of_edges, np.int32(0))[graph.edges]
+    sums = np.where(weights == INF, INF, weights.astype(np.int64) + costs)
+    if (sums[weights != INF] > MAX_WEIGHT).any():
+        raise too_large_with_turns(graph)
+    return sums.astype(np.int32)
+
+
+def too_large_with_turns(graph: Graph) -> InputError:
+    """Return the error for a weight that is too large together with the cost of a turn."""
+    return InputError(f"{graph.name}: a weight and the cost of a turn sum to more than {MAX_WEIGHT * graph.unit:g}")
 
 
 class NewWeights:
@@ -37,14 +69,14 @@ class NewWeights:
     @classmethod
     def of(cls, graph: Graph, weights: np.ndarray) -> NewWeights:
         """Return these weights of edges."""
-        of_arcs = weights[graph.priced]
+        of_arcs = weights_of_arcs(graph, weights)
         is_open = of_arcs != INF
         largest, total = of_arcs.max(initial=0, where=is_open), of_arcs.sum(dtype=np.int64, where=is_open)
         return cls(graph, lambda: weights, len(of_arcs) - int(np.count_nonzero(is_open)), int(largest), int(total))
 
     @cached_property
     def of_edges(self) -> np.ndarray:
-        """The weight of each edge, or of each price if the graph has turns, int32; INF for a closed edge."""
+        """The weight of each edge, int32; INF for a closed edge."""
         weights = self._read()
         del self._read  # may free memory on the card
         return weights
@@ -52,7 +84,7 @@ class NewWeights:
     @cached_property
     def of_arcs(self) -> np.ndarray:
         """The weight of each arc, int32, (m,); INF for a closed arc."""
-        return self.of_edges[self._graph.priced]
+        return weights_of_arcs(self._graph, self.of_edges)
 
     def leave_card(self) -> None:
         """Copy weights to the host that are on the card only."""
@@ -61,8 +93,9 @@ class NewWeights:
     @property
     def as_given(self) -> np.ndarray:
         """The weights of edges in the user's unit, float64; inf for a closed edge."""
-        weights, prices = np.where(self.of_edges == INF, np.inf, self.of_edges), self._graph.prices
-        return self._graph.scale.apply(prices.weights_of_edges(weights) if prices else weights)
+        weights = self._graph.scale.apply(self.of_edges.astype(np.float64))
+        weights[self.of_edges == INF] = np.inf
+        return weights
 
     @cached_property
     def open_arcs(self) -> np.ndarray:
@@ -117,21 +150,6 @@ def in_units(given: np.ndarray, scale: Scale, *, whole_only: bool) -> tuple[np.n
     return rounded.astype(np.int32), -1
 
 
-def with_turn_costs(graph: Graph, given: np.ndarray, scale: Scale, *, whole_only: bool) -> np.ndarray:
-    """Return the weight of each of the graph's prices, in units, given weights of edges; raise InputError."""
-    assert graph.prices
-    weights, wrong = in_units(given, scale, whole_only=whole_only)
-    if wrong >= 0:
-        raise wrong_weight(graph, given, wrong, whole_only=whole_only)
-    found = graph.prices.with_weights(np.where(weights == INF, np.inf, weights))
-    if (most := found.max(initial=0, where=np.isfinite(found))) > MAX_WEIGHT:
-        raise InputError(
-            f"{graph.name}: a weight and the cost of a turn sum to {most * graph.unit:g}: the largest sum is "
-            f"{MAX_WEIGHT * graph.unit:g}"
-        )
-    return found
-
-
 def wrong_weight(graph: Graph, given: np.ndarray, edge: int, *, whole_only: bool) -> InputError:
     """Return the error for an invalid weight of an edge."""
     what = "a whole number" if whole_only else "a number"
@@ -152,8 +170,7 @@ class OpenNetwork(Network):
     def of(cls, network: Network, new: NewWeights, weight_error: float) -> OpenNetwork:
         """Return the network of the open arcs."""
         made = object.__new__(cls)
-        vars(made).update(vars(network), added=None, weight_error=weight_error)
-        vars(made).update(all_edges=network.edges, new_weights=new)
+        vars(made).update(vars(network), weight_error=weight_error, all_edges=network.edges, new_weights=new)
         del vars(made)["edges"]
         return made
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import InputError
 from ..fast import near_far, probe
 from ..fast.float_graph import FloatGraph
-from ..graph import INF, Graph
+from ..graph import INF, MAX_WEIGHT, Graph
 from ..lazy import LazyModule
 from ..units import Scale, longest_by_hub
 from . import choice
@@ -36,7 +36,14 @@ from .choice import (
     choose_sssp,
     log,
 )
-from .reweighting import NewWeights, ReweightedGraph, in_units, wrong_weight
+from .reweighting import (
+    NewWeights,
+    ReweightedGraph,
+    in_units,
+    too_large_with_turns,
+    turn_costs,
+    wrong_weight,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -413,7 +420,8 @@ class InHierarchy(Search):
     @cached_property
     def reweighter(self) -> reweighting.Reweighter:
         """Changes of the weights on the card."""
-        return reweighting.Reweighter(self.customized, self.graph.structure.priced)
+        structure, costs = self.graph.structure, turn_costs(self.graph.structure)
+        return reweighting.Reweighter(self.customized, structure.edges, costs)
 
     def reweight(self, on: SearchedGraph, read: reweighting.ReadWeights) -> None:
         """Search another graph of the same structure, with weights that `reweighter` has read, without waiting.
@@ -581,6 +589,8 @@ class WholeNumbers:
         read = self.hierarchy.reweighter.read(given, scale, whole_only=whole_only)
         if read.wrong >= 0:
             raise wrong_weight(structure, given, read.wrong, whole_only=whole_only)
+        if read.largest > MAX_WEIGHT:
+            raise too_large_with_turns(structure)
         on_card, totals = read.weights, (read.closed, read.largest, read.total)
         kept = NewWeights(structure, lambda: on_card.copy_to_host().view(np.int32), *totals)
         engine = WholeNumbers(ReweightedGraph.of(structure, kept))

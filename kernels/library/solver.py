@@ -35,7 +35,6 @@ from ..gpu import driver
 from ..graph import CompressedRows, Graph, check_flag, starts
 from ..lazy import LazyModule
 from ..network import Network
-from ..units import Scale
 from . import choice
 from .answers import (
     FLOAT_BYTES,
@@ -51,7 +50,7 @@ from .answers import (
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
 from .pairs import PairSearch, values_of_edges
-from .reweighting import NewWeights, reweighted_floats, weight_column, with_turn_costs
+from .reweighting import NewWeights, reweighted_floats, weight_column
 from .searches import (
     NO_PATH_BY_DTYPE,
     PIECE,
@@ -699,7 +698,7 @@ class Solver:
         weights : array_like, shape (e,)
             For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
             graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
-            opens it again. Turns (`with_turns`) keep their costs.
+            opens it again. In a graph with turns, the costs of turns stay.
             For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
             to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
             may be any finite numbers.
@@ -726,11 +725,7 @@ class Solver:
                 graph: Graph | FloatGraph = reweighted_floats(self._prepared, given, self._edges_of_floats)
             else:
                 scale, whole_only = self._prepared.scale, self._prepared.unit == 1
-                if self._has_turns:
-                    priced = with_turn_costs(self._prepared, given, scale, whole_only=whole_only)
-                    engine = self._in_whole_numbers.reweighted(priced, Scale(1, 1), whole_only=False)
-                else:
-                    engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
                 graph, changed = engine.graph, {"_in_whole_numbers": engine}
             backward = vars(self).get("_reversed")
             for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
@@ -802,7 +797,7 @@ class Solver:
 
     def _limit(self, limit: float) -> float:
         """Check a limit and return it in the graph's units."""
-        return self.graph.scale.whole(_check_limit(limit))
+        return self.graph.scale.units_within(_check_limit(limit))
 
     def _in_users_unit(self, found: Paths) -> Paths:
         """Convert the distances to the user's unit in place."""
@@ -1169,8 +1164,8 @@ class Solver:
             return Solver(graph)
         if not prepared.network:
             prepared = replace(prepared, network=Network(prepared.edges))
-        # With closed arcs, and with the edge of each arc.
-        solver = Solver(prepared.reversed() if self._has_turns else CompressedRows.reversed(prepared))
+        prepared = CompressedRows.reversed(prepared)  # with closed arcs, and with the edge of each arc
+        solver = Solver(prepared._with_ends_as_entries() if self._has_turns else prepared)
         if new:
             solver.reweight(new.as_given)
         return solver

@@ -335,9 +335,9 @@ def test_a_limit_in_units_is_the_largest_distance_within_it(unit, units_):
         return float(scale.apply(np.array([float(count)]))[0])
 
     assert length(units_) == pytest.approx(units_ * unit, rel=1e-15)
-    assert scale.whole(length(units_)) == units_
-    assert scale.whole(np.nextafter(length(units_ + 1), 0)) == units_
-    assert scale.whole(np.inf) == scale.whole(1.7e308) == np.inf
+    assert scale.units_within(length(units_)) == units_
+    assert scale.units_within(np.nextafter(length(units_ + 1), 0)) == units_
+    assert scale.units_within(np.inf) == scale.units_within(1.7e308) == np.inf
 
 
 # NetworkX and frames.
@@ -382,6 +382,12 @@ def test_nodes_that_are_numbers_are_no_labels():
     assert kernels.distances(shuffled, [2], [0, 1]).distances.tolist() == [[1, 2]]
     grid = nx.grid_2d_graph(2, 3)
     assert kernels.prepare(Graph.from_networkx(grid)).path((0, 0), (0, 2)) == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_an_attribute_that_no_edge_has():
+    with pytest.raises(InputError, match=r"'minutes'.*'travel_time'"):
+        Graph.from_networkx(town(), "minutes")
+    assert Graph.from_networkx(nx.empty_graph(3), "minutes").arcs == 0
 
 
 def frames(roads: nx.MultiDiGraph) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -11,4 +11,8 @@ targets         distances from many sources to some targets
 nearest         for every vertex, the nearest of some facilities
 within          for each of many sources, the vertices within a distance, or the nearest ones
 variants        the variants of the registry
+
+Order, tree and customization are those of customizable contraction hierarchies (J. Dibbelt, B. Strasser, D. Wagner,
+2016). The searches are PHAST (D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, 2011) and, to some targets,
+RPHAST (Delling, Goldberg, Werneck, 2011). docs/kernels.md (section Contraction hierarchies) says what is added.
 """

@@ -5,6 +5,9 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
+The method is PHAST (D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, PHAST: Hardware-Accelerated Shortest Path
+Trees, JPDC 73(7), 2013): a search up from the source, then one pass down over all vertices. Fragments are added.
+
 In the ascent, several threads search from a source, and wait for each other at each depth. In the descent, a thread
 searches from one source or from four. For each of its sources, it keeps a distance for each slot of the current
 fragment (fragments.py) in shared memory. No other thread reads these distances, so threads do not wait for each other.

@@ -54,12 +54,18 @@ def read_weights(given, unit, weights, wrong):
 
 
 @cuda.jit
-def weigh_arcs(edges, weights, of_arcs, totals):
-    """Set of_arcs[arc] = weights[edges[arc]]; totals: number of closed arcs, and largest and sum of other weights."""
+def weigh_arcs(edges, costs, weights, of_arcs, totals):
+    """Set of_arcs[arc] to the weight of its edge, plus costs[arc] if there are costs. The edge -1 has weight 0.
+
+    totals: the number of closed arcs, and the largest and the sum of the other weights.
+    """
     arc, step = u64(thread_x()), u64(cuda.gridsize(1))
     closed, largest, total = u64(0), u64(0), u64(0)
     while arc < u64(len(edges)):
-        weight = weights[edges[arc]]
+        edge = edges[arc]
+        weight = weights[edge] if edge >= 0 else u32(0)
+        if weight != NO_PATH and len(costs) == len(edges):
+            weight = u32(weight + costs[arc])
         of_arcs[arc] = weight
         if weight == NO_PATH:
             closed = u64(closed + u64(1))
@@ -88,16 +94,17 @@ class ReadWeights(NamedTuple):
 class Reweighter:
     """Changes of the weights in the hierarchy that `on_card` holds. Raises NotEnoughMemory.
 
-    edges: int32, (m,): the position of each arc's edge in the user's list of edges.
+    edges: int32, (m,): the position of each arc's edge in the user's list of edges; -1 for an additional arc of weight
+    0. costs: uint32, (m,): the weight of each arc beyond that of its edge, if there are such weights.
     """
 
-    def __init__(self, on_card: OnCard, edges: np.ndarray):
-        self.on_card, self.run, self._edges = on_card, on_card.run, edges
+    def __init__(self, on_card: OnCard, edges: np.ndarray, costs: np.ndarray | None = None):
+        self.on_card, self.run, self._edges, self._costs = on_card, on_card.run, edges, costs
 
     @cached_property
-    def edges(self) -> Any:
-        """The edges of arcs on the card."""
-        return self.run.upload(self._edges)[0]
+    def arcs(self) -> tuple:
+        """The edges and costs of arcs on the card."""
+        return tuple(self.run.upload(self._edges, np.zeros(1, np.uint32) if self._costs is None else self._costs))
 
     def read(self, given: np.ndarray, scale: Scale, *, whole_only: bool) -> ReadWeights:
         """Read the weights of edges: int32, int64, float32 or float64, one for each. The hierarchy stays as it is.
@@ -116,7 +123,7 @@ class Reweighter:
         threads = min(run.block, TOTAL_THREADS)
         run.launch(
             (read_weights, 2 * blocks, run.block, (on_card, Unit(*units), weights, wrong)),
-            (weigh_arcs, blocks, threads, (self.edges, weights, of_arcs, totals)),
+            (weigh_arcs, blocks, threads, (*self.arcs, weights, of_arcs, totals)),
         )
         edge, sums = np.empty(1, np.uint64), np.empty(3, np.uint64)
         run.download((wrong, edge), (totals, sums))

@@ -51,6 +51,7 @@ def answers(solver: Solver) -> dict:
     tree = solver.shortest_paths(0)
     facilities = solver.nearest(None, 2, targets=targets)
     farthest = solver.eccentricities()
+    pairs = solver.routes(sources, targets[:3])
     selections = (solver.nearest(sources, 3), solver.reachable(sources, 5), solver.reachable(sources, 5, reverse=True))
     return {
         "one source": tree.distances,
@@ -67,6 +68,8 @@ def answers(solver: Solver) -> dict:
         "to facilities": facilities.distances,
         "from facilities": solver.nearest(sources, 2, targets=targets, reverse=True).distances,
         **{f"selection {i}": found.toarray() for i, found in enumerate(selections)},
+        "between pairs": solver.pair_distances(sources, targets[:3]).distances,
+        "routes": pairs.distances,
         "eccentricity": farthest.eccentricity,
         "total": farthest.total,
         "weights": solver.graph.to_scipy().toarray(),
@@ -132,6 +135,48 @@ def test_the_hierarchy_is_kept(on_card, monkeypatch):  # noqa: F811
             np.testing.assert_array_equal(back, np.where(np.isinf(exact), 0, exact))
         assert hierarchy.laid_out == laid_out and not monkeyed
     assert solver.graph.weights.tolist() == weights[np.isfinite(weights)].tolist()  # after the card's memory was freed
+
+
+def turning(weights) -> Graph:
+    """Streets with parallel edges, costs of turns and forbidden turns."""
+    grid = GRAPHS["streets"]()
+    edges = Graph.from_edges(grid.tails, grid.indices, weights)
+    leading = [np.flatnonzero(edges.tails == head)[:1] for head in edges.indices]
+    turns = [(edge, int(others[0])) for edge, others in enumerate(leading) if len(others)]
+    return kernels.with_turns(edges, forbidden=turns[:20:3], costs=dict.fromkeys(turns[1::4], 4))
+
+
+def assert_turns_stay(solver: Solver) -> None:
+    count = GRAPHS["streets"]().arcs
+    for seed in range(2):
+        weights = np.random.default_rng(seed).integers(1, 9, count)
+        solver.reweight(weights)
+        with Solver(turning(weights)) as new:
+            sources = np.arange(16)
+            np.testing.assert_array_equal(solver.distances(sources).distances, new.distances(sources).distances)
+            found, right = (one.nearest(None, 2, targets=[3, 9]) for one in (solver, new))
+            np.testing.assert_array_equal(found.distances, right.distances)
+            np.testing.assert_array_equal(found.targets, right.targets)
+    closed, before = np.where(np.arange(count) % 5 == 0, np.inf, weights), solver.distances(sources).distances
+    solver.reweight(closed)
+    assert (solver.distances(sources).distances >= before).all()
+    assert (np.isfinite(closed[solver.graph.edges]) | (solver.graph.edges < 0)).all()
+    with pytest.raises(InputError, match="a weight and the cost of a turn sum to more than"):
+        solver.reweight(np.full(count, MAX_WEIGHT - 1))
+
+
+def test_turns_stay_without_a_card(no_card):  # noqa: F811
+    with Solver(turning(GRAPHS["streets"]().weights)) as solver:
+        assert solver.graph.vertices > 16
+        assert_turns_stay(solver)
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
+def test_turns_stay_on_a_card(on_card):  # noqa: F811
+    with Solver(turning(GRAPHS["streets"]().weights)) as solver:
+        assert solver.distances([0], [5]).variant == "hierarchy/targets"
+        assert_turns_stay(solver)
 
 
 def undirected() -> tuple[Graph, Graph]:
