@@ -267,7 +267,7 @@ class Automaton:
             np.append(number[self.next[kept]], self.vertex[ending]),
             np.arange(len(kept) + len(ending)),
         )
-        weights = np.append(weights, np.zeros(len(ending), np.int64)).astype(np.int32)
+        weights = np.append(weights, np.zeros(len(ending), np.int64))
         edges = np.append(graph.edges[self.arc[kept]], np.full(len(ending), -1, np.int32))
         vertices = np.concatenate([np.arange(n), split, self.vertex[n:]])
         given = graph.network or Network(graph.edges)
@@ -279,4 +279,6 @@ class Automaton:
             vertices=vertices.astype(np.int32),
             entries=number[:n].astype(np.int32),
         )
-        return Graph(rows.indptr, rows.indices, weights[rows.data], meta={"name": graph.name}, network=network)
+        return Graph(
+            rows.indptr, rows.indices, weights[rows.data].astype(np.int32), meta={"name": graph.name}, network=network
+        )

@@ -236,7 +236,7 @@ def test_new_weights_keep_turns(no_card):
         for weights, said in (
             ([-1, 1], "edge 0: weight -1 is not a whole number from 0"),
             ([1, 0.5], "edge 1: weight 0.5 is not a whole number"),
-            ([1, MAX_WEIGHT], "a weight and the cost of a turn sum to"),
+            ([1, MAX_WEIGHT], f"a weight and the cost of a turn sum to more than {MAX_WEIGHT:g}"),
         ):
             with pytest.raises(InputError, match=re.escape(said)):
                 solver.reweight(weights)
