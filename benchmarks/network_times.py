@@ -45,7 +45,8 @@ class Calls:
         self.exact = scipys.dijkstra(graph.to_scipy(), indices=self.rows)
         self.sources, self.targets = random.integers(0, n, (2, PAIRS), np.int32)
         self.sources[: SAMPLES * 1000] = np.repeat(self.rows, 1000)
-        self.starts, self.ends = random.choice(n, (2, SIDE), replace=False) if n >= 2 * SIDE else 2 * [np.arange(n)]
+        chosen: np.ndarray = random.choice(n, 2 * SIDE, replace=False)
+        self.starts, self.ends = chosen[:SIDE], chosen[SIDE:]
         self.starts[:SAMPLES] = self.rows
         self.facilities, self.second = random.choice(n, FACILITIES, replace=False), random.random(graph.arcs)
         self.weights = random.permutation(graph.weights)
