@@ -78,7 +78,7 @@ ARCHIVES = {"h200": "results/archive/h200", "h100": "results/archive/h100-80gb-h
 @pytest.mark.parametrize("model", ARCHIVES)
 @pytest.mark.parametrize("named", [True, False])
 def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, named, monkeypatch):
-    """The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less."""
+    """Without the card's model, at most eight times: it may be a slower card. The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less."""
     monkeypatch.setenv("GPU_MODEL", model if named else "")
     rows = published.archived_rows(Path(ARCHIVES[model]).name)
     rows = rows[(rows["batch"] != "") & rows["dataset"].isin(list(CONFIG["datasets"]))]
@@ -90,7 +90,7 @@ def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, name
         measured = {experiments.Cell(*cell) for cell in zip(*(of_job[key] for key in measurements.CELL), strict=True)}
         requested = 60 * allocation.runtime_min(CONFIG, [str(ROOT / ARCHIVES[model])], measured)
         assert requested >= 2 * took
-        assert requested <= 6 * took or len(measured) < cells[problem, dataset] / 2
+        assert requested <= (6 if named else 8) * took or len(measured) < cells[problem, dataset] / 2
 
 
 def test_a_card_that_no_archive_has_gets_more_time(monkeypatch):
