@@ -78,7 +78,10 @@ ARCHIVES = {"h200": "results/archive/h200", "h100": "results/archive/h100-80gb-h
 @pytest.mark.parametrize("model", ARCHIVES)
 @pytest.mark.parametrize("named", [True, False])
 def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, named, monkeypatch):
-    """Without the card's model, at most eight times: it may be a slower card. The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less."""
+    """At most eight times if the card is not named, because it may be a slower one.
+
+    The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less.
+    """
     monkeypatch.setenv("GPU_MODEL", model if named else "")
     rows = published.archived_rows(Path(ARCHIVES[model]).name)
     rows = rows[(rows["batch"] != "") & rows["dataset"].isin(list(CONFIG["datasets"]))]
