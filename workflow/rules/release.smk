@@ -53,7 +53,31 @@ rule travel_times:
     log:
         "logs/travel_times.log",
     localrule: True
+    params:
+        folder="docs",
+        blocks=-1,  # but the last one
     message:
         "Draw the pictures of docs/travel-times.md"
+    script:
+        "../scripts/travel_times.py"
+
+
+# Draws the picture of the page, by the code on the page, which reads the raw files.
+rule osmnx:
+    input:
+        "docs/osmnx.md",
+        "resources/raw/USA-road-d.NY.gr.gz",
+        "resources/raw/USA-road-t.NY.gr.gz",
+        "resources/raw/USA-road-d.NY.co.gz",
+    output:
+        "docs/routes.png",
+    log:
+        "logs/osmnx.log",
+    localrule: True
+    params:
+        folder=".",
+        blocks=None,
+    message:
+        "Draw the picture of docs/osmnx.md"
     script:
         "../scripts/travel_times.py"

@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/travel-times.md."""
+"""Draw the pictures of a page of docs/ by the code on the page."""
 
 import logging
 from pathlib import Path
@@ -7,5 +7,7 @@ from workflow.step import logged
 from workflow.views.extensions.travel_times import blocks, run
 
 with logged(snakemake.log):
-    page = Path(snakemake.input[0])
-    logging.info("%s", run(blocks(page)[:-1], page.parent))
+    page, folder = Path(snakemake.input[0]), Path(snakemake.params.folder)
+    logging.info("%s", run(blocks(page)[: snakemake.params.blocks], folder))
+    for picture in map(Path, snakemake.output):
+        (folder / picture.name).replace(picture)

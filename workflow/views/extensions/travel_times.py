@@ -1,4 +1,4 @@
-"""Run the code of docs/travel-times.md, which draws the page's pictures."""
+"""Run the code of a page, docs/travel-times.md or docs/osmnx.md, which draws the page's pictures."""
 
 import re
 import sys
@@ -14,7 +14,7 @@ sys.modules.setdefault("cuda_shortest_paths", kernels)  # the name that the page
 
 
 def blocks(page: Path) -> list[str]:
-    """Return the page's blocks of Python: imports, the town, three questions and, last, a graph to download."""
+    """Return the page's blocks of Python. The last one of travel-times.md needs a graph to download."""
     return re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The code of docs/travel-times.md runs without a GPU, prints what the page shows and draws the page's pictures."""
+"""The code of docs/travel-times.md and docs/osmnx.md runs without a GPU, and draws and prints what the pages show."""
 
 import gzip
 import re
@@ -6,8 +6,10 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 from matplotlib.testing.compare import compare_images
 
+from tests.support import graphs
 from tests.support.pages import blocks
 from tests.support.project import SIMULATOR, Project
 from workflow.views.extensions import new_york, travel_times
@@ -46,3 +48,37 @@ def test_the_code_prints_what_the_page_shows_also_on_a_graph_from_files(tmp_path
     with gzip.open(tmp_path / "resources/raw/USA-road-d.NY.co.gz", "wt") as file:
         file.writelines(["c coordinates\n", f"p aux sp co {len(lines)}\n", *lines])
     assert stripped(travel_times.run([imports, new_york, *questions], tmp_path)) == stripped(SHOWN)
+
+
+REAL = next((one for parent in ROOT.parents if (one := parent / "shared/data/real").exists()), None)
+ROADS = "USA-road-t.NY.gr.gz", "USA-road-d.NY.gr.gz", "USA-road-d.NY.co.gz"
+
+
+def run_osmnx(folder):
+    return stripped(travel_times.run(travel_times.blocks(ROOT / "docs/osmnx.md"), folder))
+
+
+@pytest.mark.skipif(REAL is None, reason="needs the archive's files in ../shared/data/real")
+def test_the_code_of_osmnx_prints_and_draws_what_the_page_shows(tmp_path):
+    (tmp_path / "resources/raw").mkdir(parents=True)
+    for name in ROADS:
+        (tmp_path / "resources/raw" / name).symlink_to(REAL / name)
+    assert run_osmnx(tmp_path) == stripped("".join(blocks("osmnx.md", "text")))
+    assert not compare_images(str(ROOT / "docs/routes.png"), str(tmp_path / "routes.png"), tol=2)
+
+
+def test_the_code_of_osmnx_runs_on_a_small_network(tmp_path):
+    (tmp_path / "resources/raw").mkdir(parents=True)
+    on = graphs.grid(400)
+    lines = [
+        f"a {tail + 1} {head + 1} {weight}\n"
+        for tail, head, weight in zip(on.tails, on.indices, on.weights, strict=True)
+    ]
+    for name in ROADS[:2]:
+        with gzip.open(tmp_path / "resources/raw" / name, "wt") as file:
+            file.writelines([f"p sp {on.vertices} {on.arcs}\n", *lines])
+    with gzip.open(tmp_path / "resources/raw" / ROADS[2], "wt") as file:
+        file.writelines(f"v {vertex} {vertex % 20} {vertex // 20}\n" for vertex in range(1, 401))
+    printed = run_osmnx(tmp_path)
+    assert printed[-2:] == ["[ True]", "[ True]"] and printed[-4].startswith("(400, 2)")
+    assert (tmp_path / "routes.png").stat().st_size > 10_000
