@@ -41,7 +41,15 @@ PAGES
 CAPTIONS = {
     "Results": ["docs/results", "docs/errata", "docs/reviewers"],
     "Method": ["docs/method", "docs/data", "docs/kernels", "docs/performance"],
-    "Library": ["docs/library", "docs/osmnx", "docs/travel-times", "docs/scipy", "docs/networkx", "docs/cupy", "docs/reference"],
+    "Library": [
+        "docs/library",
+        "docs/osmnx",
+        "docs/travel-times",
+        "docs/scipy",
+        "docs/networkx",
+        "docs/cupy",
+        "docs/reference",
+    ],
     "Workflow": ["docs/slurm", "docs/design", "docs/extending", "CONTRIBUTING", "CHANGELOG"],
     **{f"Tables of {archive.name}": [f"results/archive/{archive.name}/*"] for archive in ARCHIVES},
 }

@@ -134,7 +134,7 @@ def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
 
 
 def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
-    """Return the README's findings, from the rows of an archive and its other files.
+    """Return the findings, from the rows of an archive and its other files.
 
     What was not measured is left out.
     """
@@ -393,7 +393,6 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     return {
         README: {
             "answer": answer(shown),
-            "findings": findings(archive, rows, config),
             "claims": claims_table(shown, others, tolerance),
         },
         "docs/results.md": {
@@ -401,6 +400,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
             "about": readings_of_about.text(of_cards, others, tolerance),
             "readings": readings(mine, tolerance),
             "results": results(archive, rows),
+            "findings": findings(archive, rows, config),
             "links": links(archives, list(audited)),
         },
         "docs/data.md": {"substitutes": sizes(rows)},

@@ -353,6 +353,7 @@ def test_a_card_whose_batches_decide_nothing_has_no_column(tmp_path):
 
 def test_every_table_and_figure_of_the_archives_is_linked():
     page = (ROOT / "docs/results.md").read_text()
+    page = page[page.index("## All tables and figures") :]
     made = [path for archive in ARCHIVES for path in archive.iterdir() if path.suffix in (".md", ".png")]
     assert len(made) > 30 and not [path for path in made if page.count(f"](../{path})") != 1]
 
@@ -535,6 +536,20 @@ def test_the_facts_of_all_tables_stand_once(tmp_path):
     assert "bay" not in readme.sizes(rows)
 
 
+def test_numbers_of_the_readmes_findings_are_those_of_the_results(generated):
+    """Each number beside a unit or a name, and in the same finding."""
+    page = (ROOT / "README.md").read_text()
+    said = page[page.index("## What else was found") : page.index("## When not to use it")]
+    shown = generated["docs/results.md"]["findings"].split("### ")
+    for finding in re.findall(r"^\*\*(.+?)\*\* (.*?)\n\n", said, re.MULTILINE | re.DOTALL):
+        head, text = (" ".join(part.split()).removesuffix(".") for part in finding)
+        (section,) = [part for part in shown if part.startswith(head.split(",")[0])]
+        numbers = re.findall(r"\b[\d.,]*\d (?:ms|s|%)|\b\d{3},\d{3}\b", text)
+        assert numbers and not [number for number in numbers if number not in section], head
+    vertices = SIZES["vertices"]["gnutella30"]
+    assert f"{vertices**2 / 1e9:.1f} billion" in said
+
+
 # The examples of README.md.
 
 
@@ -545,11 +560,13 @@ def readme_block(first):
     return block
 
 
-def test_the_example_of_the_library_runs(monkeypatch):
-    monkeypatch.chdir(ROOT)
-    names = {}
-    exec(readme_block("import cuda_shortest_paths"), names)
-    assert names["paths"].distances[0] == 0 and names["paths"].reason
+def test_the_example_of_the_library_prints_what_the_page_shows(capsys):
+    page = (ROOT / "README.md").read_text()
+    (code,), (shown,) = (
+        re.findall(rf"^```{kind}\n(.*?)^```", page, re.MULTILINE | re.DOTALL) for kind in ("python", "text")
+    )
+    exec(code, {})
+    assert capsys.readouterr().out == shown
 
 
 @pytest.mark.parametrize("command", readme_block("python -m kernels").splitlines())
