@@ -47,9 +47,9 @@ def read_coordinates(path: Path, vertices: int) -> pd.DataFrame:
 
 def distributions(axes: Axes, found: dict[str, list]) -> None:
     """Draw what all_pairs.distribution found."""
-    for name, look in zip(("eccentricity", "mean_distance"), plots.BARS, strict=False):
+    for name, color in (("eccentricity", plots.BLUE), ("mean_distance", plots.ORANGE)):
         label = name.replace("_", " ")
-        axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=look.color, label=label)
+        axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=color, label=label)
     axes.set(xlabel=f"distance ({UNIT})", ylabel="vertices", ylim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plots.plain))
