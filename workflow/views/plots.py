@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,15 @@ class Look:
     def marks(self) -> dict:
         """The keywords that draw marks without a line."""
         return {"color": self.color, "marker": self.marker, "linestyle": ""}
+
+
+class Name(NamedTuple):
+    """A name of a point, with the point's colour."""
+
+    text: str
+    color: str
+    x: float
+    y: float
 
 
 # The look of each program in all figures. Variants of one program, and the paper's best of each problem, share one.
@@ -208,29 +218,22 @@ def lay_out(figure: Figure) -> None:
         figure.set_layout_engine("none")
 
 
-def write_names(
-    axes: Axes, points: Sequence[tuple[float, float]], names: Sequence[str], colors: Sequence[str], x: float, ha: str
-) -> None:
+def write_names(axes: Axes, names: Sequence[Name], x: float, ha: str) -> None:
     """Write names at x, each at the height of its point or as near to it as the others leave room.
 
     A line of its colour joins a name with its point. Call it when all else is drawn.
     """
     lay_out(axes.figure)
-    heights = axes.transData.transform(points)[:, 1]
+    heights = axes.transData.transform([(name.x, name.y) for name in names])[:, 1]
     order, gap = np.argsort(heights, kind="stable"), NAME_LINE * rcParams["font.size"] * axes.figure.dpi / 72
     steps = gap * np.arange(len(names))
     lowest, highest = axes.bbox.y0 + gap / 2, axes.bbox.y1 - gap / 2
     moved = isotonic_regression(heights[order] - steps).x.clip(lowest, max(lowest, highest - steps[-1])) + steps
-    for place, height in zip(order, moved, strict=True):
-        axes.annotate(
-            names[place],
-            points[place],
-            (x, axes.transData.inverted().transform((0, height))[1]),
-            ha=ha,
-            va="center",
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5},
-            arrowprops={"arrowstyle": "-", "color": colors[place], "linewidth": 0.8, "relpos": (ha == "right", 0.5)},
-        )
+    for name, height in zip((names[place] for place in order), moved, strict=True):
+        at = (x, axes.transData.inverted().transform((0, height))[1])
+        line = {"arrowstyle": "-", "color": name.color, "linewidth": 0.8, "relpos": (ha == "right", 0.5)}
+        back = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        axes.annotate(name.text, (name.x, name.y), at, ha=ha, va="center", bbox=back, arrowprops=line)
 
 
 def caption(figure: Figure, text: str) -> None:

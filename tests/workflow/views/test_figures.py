@@ -235,7 +235,7 @@ CALLS = ARCHIVE / "library_times.csv"
 DRAW = {
     "figure5": lambda *args: figures.draw_times("figure5", DATASETS, *args),
     "figure6": lambda *args: figures.draw_times("figure6", DATASETS, *args),
-    "figure8": lambda rows, source: figure8.draw_speeds(DATASETS, rows, figure8.one_off([CALLS]), source),
+    "figure8": lambda rows, source: figure8.draw_speeds(rows, figure8.one_off([CALLS]), source),
     "figure9": lambda rows, source: figure8.draw_times(DATASETS, rows, SEARCHES, source),
     "growth": of_growth,
     **{name: of_sweep(name) for name in draw_sweep.DRAW},
@@ -282,7 +282,8 @@ def test_names_of_close_points_stand_apart_in_their_order():
         y = [1.5, 1.51, 1.49, 2.5]
         axes.plot(np.zeros(4), y, "o")
         axes.set(xlim=(-0.1, 1), ylim=(0, 3))
-        plots.write_names(axes, [(0, height) for height in y], ["b", "c", "a", "far"], ["red"] * 4, x=0.5, ha="left")
+        names = [plots.Name(text, "red", 0, height) for text, height in zip(("b", "c", "a", "far"), y, strict=True)]
+        plots.write_names(axes, names, x=0.5, ha="left")
         figure.draw_without_rendering()
         legible(figure)
     places = {text.get_text(): text.xyann[1] for text in axes.texts}

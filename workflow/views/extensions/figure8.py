@@ -46,14 +46,15 @@ CITED = (
 )
 TIMES_NOTE = (
     "Filled: kernels. Hollow: whole call, with its range. Cross: preparation before the call. From source 0, or from "
-    "every source.\nBlock per source: SParry's kernels, one block for each source. Programs of others: the fastest of "
-    "workflow/paper/peers.csv,\nwithout predecessors; GPU programs ran on an H200."
+    "every source.\nBlock per source: SParry's kernels, one block for each source.\nPrograms of others: the fastest of "
+    "workflow/paper/peers.csv, without predecessors; GPU programs ran on an H200."
 )
 WIDE, TEXT = 4.2, 8  # inches: the height of Figure 8; points: 14 pixels in README.md, which shows it 880 pixels wide
 LOOK = plots.STYLE | {"font.size": TEXT, "xtick.labelsize": TEXT, "ytick.labelsize": TEXT}
 START, NAMES_WIDTH = -0.05, 0.55  # left of Figure 8's first column, in widths of all: where lines and names begin
 ON_A_LINE = 6  # graphs of Figure 8 whose names fit on a line; with more, every other name stands lower
 COLUMNS, PANEL, MARGIN = 4, 1.5, 1.0  # of Figure 9; inches: the height of a panel, and of caption and margin
+APART = 0.22  # between marks of one series in Figure 9, of the distance between two series
 REGIONS = ("kernels", "call", "prepare")
 TITLES = {"sssp": "One source", "apsp": "All pairs"}
 
@@ -84,7 +85,7 @@ def speeds(rows: pd.DataFrame, new_array: pd.Series) -> pd.DataFrame:
     return pd.DataFrame(found, columns=columns).dropna(subset="speed")
 
 
-def draw_speeds(datasets: Datasets, rows: pd.DataFrame, new_array: pd.Series, source: str) -> Figure:
+def draw_speeds(rows: pd.DataFrame, new_array: pd.Series, source: str) -> Figure:
     """Draw Figure 8. Call it in plots.styled(LOOK)."""
     rows = measurements.select(rows, [*NAMES, SCIPY], GRAPHS)
     found = speeds(rows, new_array)
@@ -99,27 +100,30 @@ def draw_speeds(datasets: Datasets, rows: pd.DataFrame, new_array: pd.Series, so
     labels = [marked(name, substitutes(rows)) for name in graphs]
     lower = "\n" if len(graphs) > ON_A_LINE else ""
     axes.set_xticks(range(len(graphs)), [i % 2 * lower + label for i, label in enumerate(labels)])
-    unit = max(1, len(graphs))
-    axes.set_xlim(-NAMES_WIDTH * unit, unit - 0.3)
     axes.tick_params(axis="x", length=0)
-    for name, cells in found.groupby("name", sort=False):
-        x, speed = cells["dataset"].map(graphs.index), cells["speed"]
-        hollow = plots.HOLLOW if name == NEW_ARRAY else {}
-        axes.errorbar(x, speed, [speed - cells["low"], cells["high"] - speed], **LOOKS[name].marks | hollow)
-        if name in (NAMES[OURS], NEW_ARRAY):
-            for place, value in zip(x, speed, strict=True):
-                at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
-                axes.annotate(f"{render.CROSS}{render.digits(value)}", (place, value), **at)
-    if found.empty:
+    if graphs:
+        _speeds(axes, found.assign(x=found["dataset"].map(graphs.index)), len(graphs))
+    else:
         plots.say_unmeasured(axes)
-        return figure
-    axes.hlines(1, START * unit, unit, color=plots.BLACK, linewidth=0.8)
-    plots.logarithmic(axes)
-    first = found.sort_values("dataset", key=lambda names: names.map(graphs.index)).drop_duplicates("name")
-    points = [*zip(first["dataset"].map(graphs.index), first["speed"], strict=True), (START * unit, 1)]
-    names, colors = [*first["name"], BASE], [*(LOOKS[name].color for name in first["name"]), plots.BLACK]
-    plots.write_names(axes, points, names, colors, x=2 * START * unit, ha="right")
     return figure
+
+
+def _speeds(axes: Axes, found: pd.DataFrame, width: int) -> None:
+    """Draw the rows of `speeds` at x, with the names of the programs; width: the number of graphs."""
+    axes.set_xlim(-NAMES_WIDTH * width, width - 0.3)
+    axes.hlines(1, START * width, width, color=plots.BLACK, linewidth=0.8)
+    plots.logarithmic(axes)
+    names = [plots.Name(BASE, plots.BLACK, START * width, 1)]
+    for name, cells in found.sort_values("x").groupby("name", sort=False):
+        x, speed, look = cells["x"], cells["speed"], LOOKS[name]
+        hollow = plots.HOLLOW if name == NEW_ARRAY else {}
+        axes.errorbar(x, speed, [speed - cells["low"], cells["high"] - speed], **look.marks | hollow)
+        names.append(plots.Name(name, look.color, x.iloc[0], speed.iloc[0]))
+        if name in (NAMES[OURS], NEW_ARRAY):
+            for point in zip(x, speed, strict=True):
+                at = {"xytext": (6, 0), "textcoords": "offset points", "va": "center"}
+                axes.annotate(f"{render.CROSS}{render.digits(point[1])}", point, **at)
+    plots.write_names(axes, names, x=2 * START * width, ha="right")
 
 
 def times(lines: pd.DataFrame) -> pd.DataFrame:
@@ -158,7 +162,7 @@ def draw_times(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, s
 
 
 def _times(axes: Axes, looks: dict[str, Look], heads: list[str], cells: pd.DataFrame) -> None:
-    """Draw a line of marks for each series: kernels, whole call with its range, and preparation."""
+    """Draw the marks of each series: kernels, below them the whole call with its range, and preparation."""
     axes.set(xscale="log", ylim=(-0.6, len(heads) - 0.4))
     axes.margins(x=0.12)
     axes.xaxis.set_major_locator(LogLocator(1000))
@@ -168,11 +172,11 @@ def _times(axes: Axes, looks: dict[str, Look], heads: list[str], cells: pd.DataF
     axes.set_yticks(range(len(heads)), heads)
     for y, head in enumerate(heads):
         if head in cells.index:
-            cell, look = cells.loc[head], looks[head].color
+            cell, look = cells.loc[head], {"color": looks[head].color, "markersize": 4}
             call, least, most = (cell[f"call {end}"] for end in table6.ENDS)
-            axes.errorbar(call, y, xerr=[[call - least], [most - call]], marker="o", color=look, **plots.HOLLOW)
-            axes.plot(cell["prepare"] or np.nan, y, "x", color=look)
-            axes.plot(cell["kernels median"] if cell["on card"] else np.nan, y, "o", color=look)
+            axes.errorbar(call, y, xerr=[[call - least], [most - call]], marker="o", **look | {"mfc": "white"})
+            axes.plot(cell["prepare"] or np.nan, y - APART, "x", **look)
+            axes.plot(cell["kernels median"] if cell["on card"] else np.nan, y + APART, "o", **look)
 
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
@@ -180,6 +184,6 @@ def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     searches = measurements.load_sweep("sources", context.paths("sources"))
     new_array = one_off(context.paths("library_times"))
     return {
-        "figure8": Drawing(lambda: draw_speeds(context.datasets, rows, new_array, context.source), LOOK),
+        "figure8": Drawing(lambda: draw_speeds(rows, new_array, context.source), LOOK),
         "figure9": Drawing(lambda: draw_times(context.datasets, rows, searches, context.source), LOOK),
     }

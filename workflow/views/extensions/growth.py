@@ -57,15 +57,6 @@ NOTES = [
 OF_FAMILIES = "families of generated graphs. The fit of a family uses only its datasets."
 
 
-class End(NamedTuple):
-    """Where a line ends, with its name and colour."""
-
-    name: str
-    color: str
-    x: float
-    y: float
-
-
 class Bound(NamedTuple):
     """Theory: the number of operations grows at most with |V|^v |E|^e."""
 
@@ -212,7 +203,7 @@ def draw_growth(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[s
     shown = shown or {next(iter(PANELS)): facts}
     figure = Figure(figsize=(plots.WIDTH, HEIGHT * len(shown)))
     plots.caption(figure, caption)
-    panels: dict[Axes, list[End]] = {}
+    panels: dict[Axes, list[plots.Name]] = {}
     for (title, panel), axes in zip(shown.items(), figure.subplots(len(shown), squeeze=False).flat, strict=True):
         mine = _of_fits(cells, panel)
         unit, factor = plots.unit(mine["kernels"])
@@ -224,14 +215,13 @@ def draw_growth(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[s
             plots.say_unmeasured(axes, "no fit")
     figure.align_ylabels()
     for axes, ends in panels.items():  # when everything has its place
-        names, colors, x, y = zip(*ends, strict=True)
-        plots.write_names(axes, list(zip(x, y, strict=True)), names, colors, x=max(x) * NAMES_FROM, ha="left")
+        plots.write_names(axes, ends, x=NAMES_FROM * max(end.x for end in ends), ha="left")
     return figure
 
 
 def _panel(
     axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, substitutes: Mapping[str, str]
-) -> list[End]:
+) -> list[plots.Name]:
     """Draw a line with its marks for each fit, and return where the lines end.
 
     "time" of the cells is in the axis's unit, of which a second has `factor`.
@@ -251,7 +241,7 @@ def _panel(
         place = offset_copy(axes.transData, axes.figure, x=beside, units="points")
         axes.plot(mine["vertices"], mine["time"], **look.marks, transform=place, label=name, zorder=3)
         axes.update_datalim(mine[["vertices", "time"]])  # which matplotlib does not for marks moved aside
-        ends.append(End(name, look.color, x[-1], y[-1]))
+        ends.append(plots.Name(name, look.color, x[-1], y[-1]))
     axes.autoscale_view()
     reach = high / low
     axes.set_xlim(low / reach**0.05, high * reach**NAMES_WIDTH)
@@ -265,14 +255,14 @@ def _panel(
     return ends
 
 
-def _guides(axes: Axes, cells: pd.DataFrame) -> list[End]:
+def _guides(axes: Axes, cells: pd.DataFrame) -> list[plots.Name]:
     """Draw thin lines of theory's slopes through the middle of the points, and return where they end."""
     middle, ends = np.exp(np.log(cells[["vertices", "time"]]).mean()), []
     x = np.array([cells["vertices"].min(), cells["vertices"].max()])
     for slope, name in GUIDES.items():
         y = middle["time"] * (x / middle["vertices"]) ** slope
         axes.plot(x, y, color=plots.PALE, linewidth=0.8, zorder=0)
-        ends.append(End(f"{name}: {slope}", plots.GREY, x[-1], y[-1]))
+        ends.append(plots.Name(f"{name}: {slope}", plots.GREY, x[-1], y[-1]))
     return ends
 
 

@@ -358,7 +358,7 @@ def marks(axes):
     """The places of marks in axes, by colour and whether they are hollow."""
     found = {}
     for line in axes.lines:
-        if line.get_marker() not in ("None", "_", "|"):
+        if line.get_marker() in ("o", "D", "p", "P", "X", "<", "^", "*"):
             places = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
             key = line.get_color(), line.get_markerfacecolor() == "white"
             found.setdefault(key, []).extend(map(tuple, places))
@@ -384,7 +384,7 @@ def test_figure_8_has_speeds_over_scipy_of_both_kinds_of_call(rows, tmp_path):
     calls = figure8.one_off([new_arrays(tmp_path)])
     assert calls.to_dict() == {"nyc": 4.0}
     with plots.styled(figure8.LOOK):
-        figure = figure8.draw_speeds(DATASETS, some, calls, "From the test.")
+        figure = figure8.draw_speeds(some, calls, "From the test.")
         figure.draw_without_rendering()
         legible(figure)
     (axes,) = figure.axes
@@ -401,8 +401,8 @@ def test_figure_8_has_speeds_over_scipy_of_both_kinds_of_call(rows, tmp_path):
 
 def test_figure_8_without_ours_and_without_calls_says_so(rows):
     with plots.styled(figure8.LOOK):
-        figure = figure8.draw_speeds(DATASETS, rows[:0], figure8.one_off([]), "From the test.")
-        alone = figure8.draw_speeds(DATASETS, rows, figure8.one_off([]), "From the test.")
+        figure = figure8.draw_speeds(rows[:0], figure8.one_off([]), "From the test.")
+        alone = figure8.draw_speeds(rows, figure8.one_off([]), "From the test.")
     for one in (figure, alone):  # what was measured alone has no ratio
         assert [text.get_text() for text in one.axes[0].texts] == ["no measurement"]
         assert figure8.HOLLOW not in one.get_supxlabel()
