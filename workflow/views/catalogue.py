@@ -160,7 +160,7 @@ VIEWS = (
     ),
     View(
         "figure8",
-        "Figures 8 and 9",
+        "Figure 8",
         (*_figure("figure8"), *_figure("figure9")),
         {
             "figures/figure8.svg": Shown("extensions", "Figure 8", "figure"),
@@ -170,7 +170,7 @@ VIEWS = (
         columns="table6",
         cells=lambda config: experiments.table_cells(config, "table6"),
         families=True,
-        reads=("sources", "peers", "library_times"),
+        reads=("peers", "library_times"),
         tracks=("datasets",),
     ),
     _extension(

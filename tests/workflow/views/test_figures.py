@@ -230,13 +230,12 @@ def of_sweep(name):
     return lambda _, source: draw_sweep.picture(name, measurements.load_sweep(name, [ARCHIVE / f"{name}.csv"]), source)
 
 
-SEARCHES = measurements.load_sweep("sources", ARCHIVE.glob("sources/*.csv"))
 CALLS = ARCHIVE / "library_times.csv"
 DRAW = {
     "figure5": lambda *args: figures.draw_times("figure5", DATASETS, *args),
     "figure6": lambda *args: figures.draw_times("figure6", DATASETS, *args),
     "figure8": lambda rows, source: figure8.draw_speeds(rows, figure8.one_off([CALLS]), source),
-    "figure9": lambda rows, source: figure8.draw_times(DATASETS, rows, SEARCHES, source),
+    "figure9": lambda rows, source: figure8.draw_times(DATASETS, rows, source),
     "growth": of_growth,
     **{name: of_sweep(name) for name in draw_sweep.DRAW},
 }

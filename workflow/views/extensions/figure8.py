@@ -135,11 +135,11 @@ def times(lines: pd.DataFrame) -> pd.DataFrame:
     return render.stacked(lines[lines["file"].isna()], least)
 
 
-def draw_times(datasets: Datasets, rows: pd.DataFrame, searches: pd.DataFrame, source: str) -> Figure:
+def draw_times(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     """Draw Figure 9. Call it in plots.styled(LOOK)."""
     table = tables.define(table6.NAME, of_family("", table6.shown(datasets, rows)))
     rows = table.select(rows)
-    found = times(table6.compare(table, rows, searches))
+    found = times(table6.compare(table, rows, measurements.load_sweep("sources", [])))
     looks = {head: series.looks(table6.NAME)[head] for head in table6.columns()} | OTHERS
     height = {problem: -(-len(names) // COLUMNS) for problem, names in table.by_problem.items()}
     figure = Figure(figsize=(plots.WIDTH, PANEL * sum(height.values()) + MARGIN))
@@ -181,9 +181,8 @@ def _times(axes: Axes, looks: dict[str, Look], heads: list[str], cells: pd.DataF
 
 def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render both figures."""
-    searches = measurements.load_sweep("sources", context.paths("sources"))
     new_array = one_off(context.paths("library_times"))
     return {
         "figure8": Drawing(lambda: draw_speeds(rows, new_array, context.source), LOOK),
-        "figure9": Drawing(lambda: draw_times(context.datasets, rows, searches, context.source), LOOK),
+        "figure9": Drawing(lambda: draw_times(context.datasets, rows, context.source), LOOK),
     }
