@@ -517,15 +517,16 @@ def test_a_line_of_the_picture_has_the_estimates_the_claimed_range_and_the_verdi
     (axes,) = figure.axes
     places = {}
     for text in axes.texts:
-        places.setdefault(text.get_position()[1], []).append(text.get_text())
+        places.setdefault(text.xy[1], []).append(text.get_text())
+    graphs = {tick.get_loc(): tick.label1.get_text() for tick in axes.yaxis.get_major_ticks()}
     lines = {tuple(said): y for y, said in places.items()}
     headings = [said for said in lines if len(said) == 1 and said[0][0].isdigit()]
     assert [number.split(". ", 1)[1] for (number,) in headings] == [claim.claim for claim in CLAIMS.values()]
     factor = next(y for (said, *_), y in lines.items() if said.startswith("5. ")) + 1
-    assert places[factor] == ["nyc", "less ‡", "less ‡"]  # 1.25 times where 2.8 is claimed
-    assert places[factor + 1] == ["bay", "not measured", "not measured"]
+    assert (graphs[factor], places[factor]) == ("nyc", ["less ‡", "less ‡"])  # 1.25 times where 2.8 is claimed
+    assert (graphs[factor + 1], places[factor + 1]) == ("bay", ["not measured", "not measured"])
     first = next(y for (said, *_), y in lines.items() if said.startswith("1. ")) + 1
-    assert places[first] == ["nyc", "as claimed ‡", "as claimed ‡"]
+    assert (graphs[first], places[first]) == ("nyc", ["as claimed ‡", "as claimed ‡"])
 
     def at(y):
         """The places of a line's marks along the axis, by mark."""
@@ -552,7 +553,8 @@ def test_a_line_of_the_picture_has_the_estimates_the_claimed_range_and_the_verdi
 def test_substitutes_stand_apart_in_the_picture(tmp_path):
     figure, _ = drawn(tmp_path, STRIDES, ["nyc", "e"])
     (axes,) = figure.axes
-    heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    heights = {text.get_text(): text.xy[1] for text in axes.texts}
+    heights |= {tick.label1.get_text(): tick.get_loc() for tick in axes.yaxis.get_major_ticks()}
     assert heights[claims_figure.REAL] < heights["bay"] < heights[claims_figure.REPLACED] < heights["nyc †"]
     assert "nyc" not in heights and heights["3. " + CLAIMS["stride_largest"].claim] > heights[claims_figure.REPLACED]
     real, _ = drawn(tmp_path, {})

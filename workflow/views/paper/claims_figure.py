@@ -31,30 +31,25 @@ TABLES, PROGRAM = "the paper's tables", "the paper's program"
 OF_PAPER = {TABLES: Look("0.3", "D"), PROGRAM: Look("0.3", "s")}
 OF_CARDS = (Look(plots.BLUE, "o"), Look(plots.ORANGE, "v"), Look(plots.GREEN, "^"), Look(plots.PINK, "P"))
 REAL, REPLACED = "Real graphs", "Substitutes for the paper's graphs †"
-AXIS = "How many times as fast the claim's variant is as the other; claim {seconds}: seconds by which it is faster"
 TEXT, LINE = 8, 0.155  # points; inches: the height of a line
 NAMES, WORD, BELOW, ABOVE = 0.95, 1.02, 0.85, 0.45  # inches around the axes: left, right for each card, below, above
 HELD, LOST, OPEN = {"color": "black"}, {"color": "#A33F00", "weight": "bold"}, {"color": "0.4", "style": "italic"}
 TICKS = [digit * 10.0**power for power in range(-3, 6) for digit in (1, 1.5, 2, 3, 5)]
 CLAIMED = "#D9ECE4"  # seen in grey too
 
-Line = str | Mapping[str, Audited] | tuple[Mapping[str, Audited], str]  # a title, a claim by card, or one of its graphs
+Line = str | tuple[Mapping[str, Audited], str]  # a heading, or a claim by card and one of its datasets
 
 
 def _lines(audited: AuditedByCard, others: Collection[str]) -> Iterator[Line]:
     """Yield the lines from top to bottom; others: the substitutes."""
     for title, replaced in ((REAL, False), (REPLACED, True)):
-        blocks = [
-            (by_card, [dataset for dataset in one.from_batches if (dataset in others) == replaced])
-            for by_card in claim_by_claim(audited)
-            for one in [next(iter(by_card.values()))]
-        ]
-        if any(datasets for _, datasets in blocks):
-            yield title
-        for by_card, datasets in blocks:
-            if datasets:
-                yield by_card
-                yield from ((by_card, dataset) for dataset in datasets)
+        found: list[Line] = []
+        for by_card in claim_by_claim(audited):
+            one = next(iter(by_card.values()))
+            datasets = [dataset for dataset in one.from_batches if (dataset in others) == replaced]
+            found += [f"{one.claim.number}. {one.claim.claim}"] if datasets else []
+            found += [(by_card, dataset) for dataset in datasets]
+        yield from [title, *found] if found else []
 
 
 def estimates(by_card: Mapping[str, Audited], dataset: str) -> dict[str, Estimate | None]:
@@ -67,78 +62,73 @@ def estimates(by_card: Mapping[str, Audited], dataset: str) -> dict[str, Estimat
 def draw_claims(audited: AuditedByCard, others: Collection[str], tolerance: float, caption: str) -> Figure:
     """Draw the figure; others: the substitutes among the datasets. Call it in plots.styled()."""
     lines = list(_lines(audited, others))
+    graphs = {y: line for y, line in enumerate(lines) if not isinstance(line, str)}
     in_order = sorted(audited, reverse=True)  # so that a card has the same look in the picture of another
     looks = OF_PAPER | {card: OF_CARDS[in_order.index(card) % len(OF_CARDS)] for card in audited}
-    width, height = plots.WIDTH, LINE * len(lines) + BELOW + ABOVE
+
+    width, height, inside = plots.WIDTH, LINE * len(lines) + BELOW + ABOVE, plots.WIDTH - NAMES - WORD * len(audited)
     figure = Figure(figsize=(width, height), layout="none")
-    inside = width - NAMES - WORD * len(audited)
     axes = figure.add_axes((NAMES / width, BELOW / height, inside / width, LINE * len(lines) / height))
-    drawn = [estimates(*line) for line in lines if isinstance(line, tuple)]
-    ends = [end for found in drawn for one in found.values() if one for end in (one.low, one.high) if end > 0]
-    low, high = 0.93 * min([1, *ends]), 1.07 * max([2, *ends])
-    axes.set(xscale="log", xlim=(low, high), ylim=(len(lines) - 0.5, -0.5))
-    axes.xaxis.set_major_locator(FixedLocator([tick for tick in TICKS if low < tick < high]))
-    axes.xaxis.set_major_formatter(FuncFormatter(plots.plain))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.grid(axis="x")
-    axes.set_yticks([])
+    axes.set_ylim(len(lines) - 0.5, -0.5)
+    axes.set_yticks(list(graphs), [marked(dataset, others) for _, dataset in graphs.values()], fontsize=TEXT)
+    axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
+    seconds = [str(one.claim.number) for one in next(iter(audited.values())) if one.claim.by_seconds]
+    _ratio_axis(axes, [one for line in graphs.values() for one in estimates(*line).values() if one], seconds)
+    for y, (by_card, dataset) in graphs.items():
+        _graph(axes, y, by_card, dataset, looks, tolerance)
     for y, line in enumerate(lines):
-        if isinstance(line, tuple):
-            _graph(axes, y, *line, looks, others, tolerance, inside)
-        else:
-            text = line if isinstance(line, str) else _heading(next(iter(line.values())))
-            style = {"weight": "bold", "fontsize": TEXT + 1} if isinstance(line, str) else {"fontsize": TEXT}
-            back = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-            left = 0.05 - NAMES / inside if isinstance(line, str) else 0.1 - NAMES / inside
-            axes.text(left, y, text, transform=axes.get_yaxis_transform(), va="center", bbox=back, **style)
+        if isinstance(line, str):
+            bold = {"weight": "bold"} if line in (REAL, REPLACED) else {}
+            _write(axes, line, 0, y, 4 - 72 * NAMES, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, **bold)
     for i, card in enumerate(audited):
-        place = 1 + (0.06 + WORD * i) / inside
-        axes.text(place, -0.9, card, transform=axes.get_yaxis_transform(), fontsize=TEXT, weight="bold", va="bottom")
-    listed = next(iter(audited.values()))
-    seconds = ", ".join(str(one.claim.number) for one in listed if one.claim.by_seconds)
-    axes.set_xlabel(AXIS.format(seconds=seconds) if seconds else AXIS.partition(";")[0], fontsize=TEXT)
+        _write(axes, card, 1, -1, 4 + 72 * WORD * i, weight="bold")
+
     marks = [Line2D([], [], **look.marks | (plots.HOLLOW if name in OF_PAPER else {})) for name, look in looks.items()]
-    patch = Patch(facecolor=CLAIMED, edgecolor="0.6", linewidth=0.5)
+    marks.append(Patch(facecolor=CLAIMED, edgecolor="0.6", linewidth=0.5))
     names = [*looks, "claimed range"]
-    figure.legend([*marks, patch], names, loc="upper left", ncols=len(names), handlelength=1, fontsize=TEXT)
+    figure.legend(marks, names, loc="upper left", ncols=len(names), handlelength=1, fontsize=TEXT)
     figure.text(0.05 / width, 0.05 / height, caption, fontsize=plots.LEAST_TEXT, color="0.25", va="bottom")
     return figure
 
 
-def _heading(one: Audited) -> str:
-    return f"{one.claim.number}. {one.claim.claim}"
+def _ratio_axis(axes: Axes, found: Collection[Estimate], seconds: Sequence[str]) -> None:
+    """Set up the axis of ratios for these estimates; seconds: the claims that it shows seconds of."""
+    ends = [end for one in found for end in (one.low, one.high) if end > 0]
+    low, high = 0.93 * min([1, *ends]), 1.07 * max([2, *ends])
+    axes.set(xscale="log", xlim=(low, high))
+    axes.xaxis.set_major_locator(FixedLocator([tick for tick in TICKS if low < tick < high]))
+    axes.xaxis.set_major_formatter(FuncFormatter(plots.plain))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="x")
+    axes.grid(False, axis="y")
+    of_seconds = f"; claim {', '.join(seconds)}: seconds by which it is faster" if seconds else ""
+    axes.set_xlabel(f"How many times as fast the claim's variant is as the other{of_seconds}", fontsize=TEXT)
+
+
+def _write(axes: Axes, text: str, side: int, y: float, right: float, **style) -> None:
+    """Write a text at a line, `right` points from the left (0) or right (1) side of the axes."""
+    place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    axes.annotate(text, (side, y), (right, 0), **place, va="center", fontsize=TEXT, **style)
 
 
 def _graph(
-    axes: Axes,
-    y: int,
-    by_card: Mapping[str, Audited],
-    dataset: str,
-    looks: Mapping[str, Look],
-    others: Collection[str],
-    tolerance: float,
-    inside: float,
+    axes: Axes, y: int, by_card: Mapping[str, Audited], dataset: str, looks: Mapping[str, Look], tolerance: float
 ) -> None:
-    """Draw the line of a claim on a dataset: its name, the claimed range, the estimates, and the verdicts."""
-    by_line, claim = axes.get_yaxis_transform(), next(iter(by_card.values())).claim
-    axes.text(-0.06 / inside, y, marked(dataset, others), transform=by_line, ha="right", va="center", fontsize=TEXT)
+    """Draw the line of a claim on a dataset: the claimed range, the estimates, and the verdicts."""
+    claim, view = next(iter(by_card.values())).claim, axes.get_xlim()
     regions = claim.factors if claim.valued else claim.directions(tolerance)
-    low, high = np.clip(regions[verdicts.CLAIMED], *axes.get_xlim())
-    axes.fill_between([low, high], y - 0.5, y + 0.5, color=CLAIMED, linewidth=0, zorder=0)
+    axes.fill_between(np.clip(regions[verdicts.CLAIMED], *view), y - 0.5, y + 0.5, color=CLAIMED, linewidth=0, zorder=0)
     axes.vlines(1, y - 0.5, y + 0.5, color="0.5", linewidth=0.8, zorder=1)
     found = estimates(by_card, dataset)
     for offset, (name, look) in zip(plots.offsets(len(looks)), looks.items(), strict=True):
         if (one := found[name]) and one.value > 0:
-            ends = np.clip([one.low, one.high], *axes.get_xlim())
-            axes.hlines(y + offset, *ends, color=look.color, linewidth=1)
+            axes.hlines(y + offset, *np.clip([one.low, one.high], *view), color=look.color, linewidth=1)
             hollow = {"markerfacecolor": "white"} if name in OF_PAPER else {}
             axes.plot(one.value, y + offset, **look.marks | hollow, markersize=3.8, markeredgewidth=0.9)
-    for i, one in enumerate(by_card.values()):
-        finding = one.from_batches[dataset]
+    for i, finding in enumerate(one.from_batches[dataset] for one in by_card.values()):
         style = OPEN if not finding.decided else HELD if finding.verdict == verdicts.CLAIMED else LOST
-        word = finding.verdict + (FRAGILE if finding.fragile else "")
-        axes.text(1 + (0.06 + WORD * i) / inside, y, word, transform=by_line, va="center", fontsize=TEXT, **style)
+        _write(axes, finding.verdict + (FRAGILE if finding.fragile else ""), 1, y, 4 + 72 * WORD * i, **style)
 
 
 def caption(rows: Sequence[pd.DataFrame], source: str) -> str:
