@@ -152,8 +152,8 @@ def later_calls(graph: Graph, check: Callable) -> Iterator[Case]:
     with kernels.prepare(graph) as solver:
 
         def kernels_alone() -> tuple[float, object]:
-            with solver.working():
-                searches = solver.in_whole_numbers.near_far.layout
+            with solver._working():
+                searches = solver._in_whole_numbers.near_far.layout
                 # No host work between the events.
                 searches.run.prepare = searches.run.prepare_async  # type: ignore[method-assign]
                 find_distances, find_tree = searches.search(SOURCE)
@@ -179,8 +179,8 @@ def rows(what: str, solver: kernels.library.solver.Solver, key: str, count: int,
     def once() -> tuple[float, np.ndarray]:
         n, found = solver.graph.vertices, np.empty((count, solver.graph.vertices))
         wanted = Wanted(spread(n, count), np.arange(n), True, found.dtype, np.inf, count)
-        with solver.working():
-            seconds, _ = timed(lambda: solver.in_whole_numbers.by(key).fill(wanted, found))
+        with solver._working():
+            seconds, _ = timed(lambda: solver._in_whole_numbers.by(key).fill(wanted, found))
         return seconds / count, found[0]
 
     return Case(f"{what}, of {count}", once, check)
@@ -217,8 +217,8 @@ def in_hierarchy(graph: Graph, check: Callable, folder: Path) -> Iterator[Case]:
     with kernels.library.solver.Solver(packed) as solver:
 
         def reduced(count: int) -> tuple[float, all_pairs.Reduced]:
-            with solver.working():
-                seconds, found = timed(solver.in_whole_numbers.hierarchy.reduced, spread(graph.vertices, count))
+            with solver._working():
+                seconds, found = timed(solver._in_whole_numbers.hierarchy.reduced, spread(graph.vertices, count))
             return seconds / count, found
 
         for count in (128, 2):
@@ -258,25 +258,41 @@ def cases(path: Path, graph: Graph, networkx: bool) -> Iterator[Case]:
             yield from by_networkx(graph, check)
 
 
-def main(args: argparse.Namespace) -> None:
+def rows_of(path: Path, graph: Graph, first: bool) -> Iterator[dict]:
+    """Yield the rows of a graph."""
+    for case in cases(path, graph, networkx=first):
+        yield from case.rows()
+
+
+def main(args: argparse.Namespace, measure: Callable[[Path, Graph, bool], Iterator[dict]] = rows_of) -> None:
+    """Write the rows that `measure` yields for each graph.
+
+    measure: a function of the graph's path, the graph, and whether it is the first one.
+    """
     writable(args.out)
     choice.log.setLevel(logging.WARNING)  # otherwise each call logs why its variant was chosen
     found = []
     with host.one_card():
-        card.require_gpu("library_times")
+        card.require_gpu(args.out.stem)
         for path in args.graphs:
             graph = read_graph(path)
             about = provenance(LIBRARY_TIMES.columns, StepContext(commit=args.commit), graph)
-            for case in cases(path, graph, networkx=path == args.graphs[0]):
-                found += [about | row for row in case.rows()]
-                logging.info("%s: %s: %.4g s", graph.name, case.what, found[-1]["seconds"])
+            for row in measure(path, graph, path == args.graphs[0]):
+                found.append(about | row)
+                logging.info("%s: %s: %.4g s", graph.name, row["what"], row["seconds"])
                 LIBRARY_TIMES.write(found, args.out)
 
 
+def arguments(description: str | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
+    parser.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
+    return parser.parse_args()
+
+
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("graphs", type=Path, nargs="+", metavar="GRAPH.npz")
-    arguments.add_argument("--out", type=Path, required=True, metavar="FILE.csv")
-    arguments.add_argument("--commit", default="", help="the commit, if there is no .git to ask")
+    given = arguments(__doc__)
     with logged():
-        main(arguments.parse_args())
+        main(given)

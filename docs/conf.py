@@ -3,13 +3,17 @@
 import re
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
 ARCHIVES = sorted((ROOT / "results/archive").glob("*/"), reverse=True)
-sys.path.insert(0, str(ROOT))
+# The reference names the package as it is installed.
+INSTALLED = Path(tempfile.mkdtemp(), "cuda_shortest_paths")
+INSTALLED.symlink_to(ROOT / "kernels")
+sys.path.insert(0, str(INSTALLED.parent))
 
 project = "Shortest paths with CUDA"
 author = "The cuda-shortest-paths developers"

@@ -4,9 +4,12 @@
     all_pairs(graph)                distances and predecessors from all vertices
     distances(graph, sources)       distances from several sources, to several targets or all vertices
     distance_pieces(graph, ...)     the same, a few sources at a time
-    nearest(graph, sources, k)      the nearest vertices of several sources
+    nearest(graph, sources, k)      the nearest vertices, or nearest facilities, of several sources or all vertices
     reachable(graph, sources, d)    the vertices within a distance of several sources
+    pair_distances(graph, s, t)     the distance of each of several pairs
+    routes(graph, s, t)             the shortest path of each of several pairs
     eccentricities(graph)           each vertex's farthest vertex and sum of distances
+    with_turns(graph, forbidden)    the graph with forbidden and costly turns
     prepare(graph)                  a `Solver` with these functions, which keeps the graph on the card
 
 The module `csgraph` has the names and signatures of scipy.sparse.csgraph, `centrality` closeness and related measures,
@@ -18,11 +21,13 @@ The package is installed as cuda_shortest_paths. In the repository it is the fol
 
 Examples
 --------
+>>> import numpy as np
 >>> import cuda_shortest_paths
->>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
+>>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+>>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
 >>> paths.distances
-array([ 0.,  4.,  7.,  9., 12., 13.])
->>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
+array([0., 4., 5., 7.])
+>>> with cuda_shortest_paths.prepare(graph) as solver:
 ...     solver.path(0, 3)
 [0, 1, 2, 3]
 """
@@ -35,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
-    from .library.answers import Distances, Eccentricities, Paths
+    from .library.answers import Distances, Eccentricities, Nearest, Paths, Routes
     from .library.solver import (
         Solver,
         all_pairs,
@@ -43,26 +48,34 @@ if TYPE_CHECKING:
         distances,
         eccentricities,
         nearest,
+        pair_distances,
         prepare,
         reachable,
+        routes,
         shortest_paths,
     )
+    from .turns import with_turns
 
     __version__: str
 
 __all__ = [
     "Distances",
     "Eccentricities",
+    "Nearest",
     "Paths",
+    "Routes",
     "Solver",
     "all_pairs",
     "distance_pieces",
     "distances",
     "eccentricities",
     "nearest",
+    "pair_distances",
     "prepare",
     "reachable",
+    "routes",
     "shortest_paths",
+    "with_turns",
 ]
 MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 
@@ -70,9 +83,8 @@ MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 def __getattr__(name: str) -> Any:
     """Import a module when it is first used, because importing SciPy and CUDA's bindings is slow."""
     if name in __all__:
-        from .library import solver
-
-        return getattr(solver, name)
+        module = ".turns" if name == "with_turns" else ".library.solver"
+        return getattr(importlib.import_module(module, __name__), name)
     if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name == "__version__":
@@ -81,7 +93,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *MODULES, "__version__"})
+    return sorted([*__all__, *MODULES, "__version__"])
 
 
 def _version() -> str:

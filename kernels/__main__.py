@@ -182,7 +182,7 @@ def solve(args: argparse.Namespace) -> None:
     import numpy as np
 
     with io.atomic(args.to) as file:
-        np.savez(file, **vars(found))
+        np.savez(file, **{name: value for name, value in vars(found).items() if value is not None})
     say(f"wrote {args.to}")
 
 

@@ -75,7 +75,7 @@ def oracle(graph: Graph, sources: tuple[int, ...]) -> np.ndarray:
 
 @lru_cache(maxsize=1)
 def _scipy(graph: Graph) -> csr_array:
-    return graph.to_scipy()
+    return graph.to_integers()
 
 
 def _all_right(graph: Graph, sources: np.ndarray, expected: np.ndarray | None, result: Result) -> bool:

@@ -24,9 +24,11 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import memory
+from . import memory, network, units
 from .errors import InputError, StrPath, whole
 from .lazy import LazyModule
+from .network import Network
+from .units import Scale
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -91,27 +93,57 @@ class CompressedRows:
         """The number of arcs, m."""
         return len(self.indices)
 
-    def check_source(self, source: int, name: str = "source") -> int:
+    @property
+    def scale(self) -> Scale:
+        """The scale from the weights to the user's weights."""
+        return Scale(1, 1)
+
+    @property
+    def destinations(self) -> int:
+        """The number of vertices that a user knows, and that are numbered first; the others stand for turns."""
+        return self.vertices
+
+    def entries(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the vertices, int64, where paths from a user's vertices start."""
+        return vertices.astype(np.int64, copy=False)
+
+    def known(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the user's vertices that vertices stand for."""
+        return vertices
+
+    def named(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the labels of vertices, which are numbers; the user's numbers if the graph has no labels."""
+        return vertices
+
+    def check_source(self, source: Any, name: str = "source") -> int:
         """Return a vertex as an int; raise InputError with `name` if it is not an integer or is not a vertex."""
         source = whole(source, name)
-        if not 0 <= source < self.vertices:
-            raise InputError(f"{name} {source} is not a vertex of {self.name}: choose one in [0, {self.vertices})")
+        if not 0 <= source < self.destinations:
+            raise InputError(f"{name} {source} is not a vertex of {self.name}: choose one in [0, {self.destinations})")
         return source
 
     def undirected(self) -> Self:
         """Return the graph with the reverse of every arc added."""
         n = self.vertices
         require_size(n, 2 * self.arcs)
-        rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(n, n))
+        rows = self._numbered()
         both = sparse.hstack([rows, rows.T.tocsr()], format="csr")
-        indptr, indices = both.indptr.astype(np.int32), (both.indices % n).astype(np.int32)
-        return replace(self, indptr=indptr, indices=indices, weights=both.data)
+        return self._with_arcs(both.indptr, both.indices % n, both.data)
 
     def reversed(self) -> Self:
         """Return the graph with every arc reversed."""
-        rows = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2).T.tocsr()
-        indptr, indices = rows.indptr.astype(np.int32), rows.indices.astype(np.int32)
-        return replace(self, indptr=indptr, indices=indices, weights=rows.data)
+        rows = self._numbered().T.tocsr()
+        return self._with_arcs(rows.indptr, rows.indices, rows.data)
+
+    def _numbered(self) -> sparse.csr_array:
+        """Return the arcs as a sparse array whose entries are the arcs' numbers."""
+        numbers = np.arange(self.arcs, dtype=np.int32)
+        return sparse.csr_array((numbers, self.indices, self.indptr), shape=(self.vertices,) * 2)
+
+    def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
+        """Return the graph with other rows and heads. arcs: the number of the arc that each new arc stems from."""
+        indptr, indices = indptr.astype(np.int32, copy=False), indices.astype(np.int32, copy=False)
+        return replace(self, indptr=indptr, indices=indices, weights=self.weights[arcs])
 
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
@@ -144,7 +176,7 @@ class Graph(CompressedRows):
     indices : ndarray of int32, shape (m,)
         The head of each arc.
     weights : ndarray of int32, shape (m,)
-        The weight of each arc.
+        The weight of each arc, in multiples of the network's unit if there is one.
     directed : bool, default True
         False states that every arc has a reverse arc of the same weight. This is not checked.
     meta : dict, optional
@@ -152,6 +184,9 @@ class Graph(CompressedRows):
     file : Path, optional
         The packed file that the graph was loaded from. If a file beside the packed file has the graph's
         contraction hierarchy, searches use the hierarchy.
+    network : Network, optional
+        The names of vertices, the unit of the weights, and what else the graph keeps of the network that it was made
+        from. See `from_edges`.
 
     Raises
     ------
@@ -175,6 +210,7 @@ class Graph(CompressedRows):
     directed: bool = True
     meta: dict = field(default_factory=dict)
     file: Path | None = None
+    network: Network | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in ARRAYS:
@@ -193,6 +229,58 @@ class Graph(CompressedRows):
     def name(self) -> str:
         """The name in `meta`, else "graph"."""
         return self.meta.get("name", "graph")
+
+    @property
+    def structure(self) -> Graph:
+        """The graph with its closed arcs too, which has the order of a hierarchy; see `Solver.reweight`."""
+        return self
+
+    @property
+    def unit(self) -> float:
+        """The graph's integers times `unit` are weights and distances as the user gave them."""
+        return self.network.unit if self.network else 1.0
+
+    @property
+    def weight_error(self) -> float:
+        """The largest difference between a given weight and the graph's multiple of the unit; 0 if all are exact.
+
+        A path of k arcs differs by at most k times as much, in the user's weights.
+        """
+        return self.network.weight_error if self.network else 0.0
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The position of each arc's edge in the list of edges that the graph was made from: int32, (m,)."""
+        return self.network.edges if self.network else np.arange(self.arcs, dtype=np.int32)
+
+    @property
+    def labels(self) -> np.ndarray | None:
+        """The label of each vertex, (n,); None if vertices are numbers."""
+        return self.network.labels.values if self.network and self.network.labels else None
+
+    @property
+    def scale(self) -> Scale:
+        return Scale.of(self.unit)
+
+    def named(self, vertices: np.ndarray) -> np.ndarray:
+        vertices = self.known(vertices)
+        return vertices if self.labels is None else self.labels[vertices]
+
+    def known(self, vertices: np.ndarray) -> np.ndarray:
+        return self.network.vertices[vertices] if self.network and self.network.vertices is not None else vertices
+
+    @property
+    def destinations(self) -> int:
+        return self.vertices if not self.network or self.network.entries is None else len(self.network.entries)
+
+    def entries(self, vertices: np.ndarray) -> np.ndarray:
+        if self.network and self.network.entries is not None:
+            vertices = self.network.entries[vertices]
+        return vertices.astype(np.int64, copy=False)
+
+    def without_labels(self) -> Self:
+        """Return the graph with numbered vertices only."""
+        return replace(self, network=self.network and replace(self.network, labels=None))
 
     def check_values(self) -> None:
         """Check the arrays' values, in time linear in the arcs.
@@ -247,116 +335,211 @@ class Graph(CompressedRows):
                [5, 0]], dtype=int32)
         """
         vertices = whole(vertices, "the number of vertices")
-        tails, heads, weights = given = [
+        tails, heads, weights = (
             _integers(name, values) for name, values in (("tail", tails), ("head", heads), ("weight", weights))
-        ]
-        if not len(tails) == len(heads) == len(weights):
-            raise InputError(f"tails, heads and weights differ in length: {', '.join(map(str, map(len, given)))}")
-        require_size(vertices, len(tails))
-        for name, values, low, high in (
-            ("tail", tails, 0, vertices - 1),
-            ("head", heads, 0, vertices - 1),
-            ("weight", weights, 0, MAX_WEIGHT),
-        ):
-            wrong = np.flatnonzero((values < low) | (values > high))
-            if len(wrong):
-                raise InputError(f"arc {wrong[0]}: {name} {values[wrong[0]]} is outside [{low}, {high}]")
+        )
+        require_arcs("arc", vertices, tails, heads, weights)
+        require_range("arc", "weight", weights, MAX_WEIGHT)
         rows = by_tail(vertices, tails, heads, weights.astype(np.int32, copy=False))
         return cls(rows.indptr, rows.indices, rows.data, directed, meta or {})
 
     @classmethod
     def from_edges(
         cls,
-        u: ArrayLike,
-        v: ArrayLike,
-        w: ArrayLike | None = None,
+        tails: Any,
+        heads: Any,
+        weights: Any = None,
         *,
         vertices: int | None = None,
         directed: bool = True,
+        unit: float | None = None,
         meta: dict | None = None,
     ) -> Graph:
-        """Build a graph from the columns of an edge list, such as those of a pandas frame.
+        """Build a graph from the columns of an edge list: arrays, lists, or columns of pandas, Polars or pyarrow.
 
         Parameters
         ----------
-        u, v : array_like of int, shape (m,)
-            The tail and the head of each edge. Vertices are numbered from 0.
-        w : array_like, shape (m,), optional
-            Whole numbers from 0 to 2**31 - 2, as integers or floats; 1 by default.
+        tails, heads : array_like, shape (m,)
+            The vertices where each edge begins and ends: numbers from 0, or labels of any hashable type, such as texts.
+            Integers are labels if they leave more than nine tenths of the numbers up to the largest one unused, as the
+            ids of OpenStreetMap do. Functions take and return a vertex by its label.
+        weights : array_like, shape (m,), optional
+            Integers or floats of 0 or more; 1 by default. Of parallel edges the cheapest counts.
         vertices : int, optional
-            The number of vertices. By default it is the largest vertex in `u` and `v`, plus 1.
+            The number of vertices; `tails` and `heads` are then numbers. By default it is the largest one, plus 1.
         directed : bool, default True
-            If False, add the reverse of every edge.
+            If False, each edge may be used in both directions.
+        unit : float, optional
+            Weights are rounded to multiples of `unit`, such as 0.01. By default it is 1 for whole weights. For others
+            it is the coarsest of 1, 0.1, 0.01, ... for which no weight is rounded. If a path might then exceed
+            2**31 - 2 units, it is the finest power of ten for which none does.
         meta : dict, optional
             See `Graph`.
 
         Returns
         -------
         Graph
+            `edges` has the position of each arc in the columns, `labels` the labels, `unit` the unit, and
+            `weight_error` the largest rounding error of a weight. It is at most half a unit, so that a path of k edges
+            differs by at most k halves.
 
         Raises
         ------
         InputError
-            As in `from_arcs`, but whole floats are valid weights. Also if `vertices` is not given and there are no
-            edges.
+            If a column is not one-dimensional or has a missing value, if the columns differ in length, if a vertex or
+            weight is out of range, or if the graph does not fit in memory. Also if `vertices` is not given and there
+            are no edges.
 
         Examples
         --------
-        >>> import pandas as pd
+        >>> import cuda_shortest_paths
         >>> from cuda_shortest_paths.graph import Graph
-        >>> roads = pd.DataFrame({"u": [0, 1], "v": [1, 2], "minutes": [4, 1]})
-        >>> graph = Graph.from_edges(roads["u"], roads["v"], roads["minutes"], directed=False)
-        >>> graph.vertices, graph.arcs
-        (3, 4)
+        >>> roads = Graph.from_edges(["home", "mill"], ["mill", "shop"], [0.4, 1.25], directed=False)
+        >>> roads.vertices, roads.arcs, roads.labels.tolist(), roads.unit
+        (3, 4, ['home', 'mill', 'shop'], 0.01)
+        >>> cuda_shortest_paths.distances(roads, ["home"], ["shop", "mill"]).distances
+        array([[1.65, 0.4 ]])
         """
-        tails, heads = _integers("tail", u), _integers("head", v)
+        tails, heads = network.vertex_column(tails, "tail"), network.vertex_column(heads, "head")
+        labels = None
         if vertices is None:
             if not len(tails) and not len(heads):
                 raise InputError("a graph without edges: give the number of vertices (vertices=n)")
-            vertices = int(max(tails.max(initial=0), heads.max(initial=0))) + 1
-        weights = np.ones(len(tails), np.int64) if w is None else _without_fractions(w)
-        graph = cls.from_arcs(vertices, tails, heads, weights, meta=meta)
-        return graph if check_flag(directed, "directed") else replace(graph.undirected(), meta=graph.meta)
+            labels, tails, heads = network.numbered(tails, heads)
+            vertices = len(labels.values) if labels else int(max(tails.max(initial=0), heads.max(initial=0))) + 1
+        about = {"labels": labels}
+        return cls._from_numbers(vertices, tails, heads, weights, about, directed=directed, unit=unit, meta=meta)
 
     @classmethod
-    def from_networkx(cls, graph: Any, weight: str | None = "weight") -> Graph:
-        """Build a graph from a NetworkX graph. Vertex i is the i-th node of ``list(graph)``.
+    def _from_numbers(
+        cls,
+        vertices: int,
+        tails: np.ndarray,
+        heads: np.ndarray,
+        weights: Any,
+        about: dict[str, Any],
+        *,
+        directed: bool,
+        unit: float | None,
+        meta: dict | None = None,
+    ) -> Graph:
+        """Build a graph from edges between vertices that are numbers. about: fields of `Network`."""
+        directed, vertices = check_flag(directed, "directed"), whole(vertices, "the number of vertices")
+        tails, heads = _integers("tail", tails), _integers("head", heads)
+        given = np.ones(len(tails), np.int32) if weights is None else units.edge_weights(weights)
+        require_arcs("edge", vertices, tails, heads, given)
+        edges = by_tail(vertices, tails, heads, np.arange(len(tails), dtype=np.int32))
+        arcs = CompressedRows(edges.indptr, edges.indices, edges.data)
+        if not directed:
+            arcs = arcs.undirected()
+        lengths = units.rounded_weights(given, arcs, unit)
+        kept = Network(arcs.weights, unit=lengths.unit, weight_error=lengths.error, **about)
+        return cls(arcs.indptr, arcs.indices, lengths.weights[arcs.weights], directed, meta or {}, network=kept)
+
+    @classmethod
+    def from_networkx(cls, graph: Any, weight: str | None = "weight", *, unit: float | None = None) -> Graph:
+        """Build a graph from a NetworkX graph, such as one of OSMnx. Vertex i is the i-th node of ``list(graph)``.
 
         Parameters
         ----------
         graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
-            An edge of an undirected graph becomes two arcs, one in each direction.
+            An edge of an undirected graph becomes two arcs, one in each direction. The nodes are the labels, unless
+            they are the integers from 0 in order. The nodes' attributes x and y, the graph's attribute crs and the
+            edges' attribute geometry are kept if they exist.
         weight : str or None, default "weight"
-            The name of the edge attribute that is the weight. An edge without this attribute has weight 1.
-            If `weight` is None, every edge has weight 1.
+            The name of the edge attribute that is the weight, such as OSMnx's "length" or "travel_time". An edge
+            without this attribute has weight 1, but if `weight` is given, at least one edge must have it. If `weight`
+            is None, every edge has weight 1.
+        unit : float, optional
+            See `from_edges`.
 
         Returns
         -------
         Graph
+            `edges` has positions in ``list(graph.edges)``, which are in a multigraph those of its keys.
 
         Raises
         ------
         InputError
-            If `graph` is not a NetworkX graph, has no node, or has a weight that is not a whole number from 0 to
-            2**31 - 2.
+            If `graph` is not a NetworkX graph, has no node or no edge with the attribute `weight`, or has a weight that
+            is no number of 0 or more.
 
         Examples
         --------
         >>> import networkx as nx
         >>> from cuda_shortest_paths.graph import Graph
-        >>> roads = nx.Graph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 1})])
+        >>> roads = nx.Graph([("a", "b", {"weight": 4}), ("b", "c", {"weight": 1.5})])
         >>> Graph.from_networkx(roads).to_scipy().toarray()
-        array([[0., 4., 0.],
-               [4., 0., 1.],
-               [0., 1., 0.]])
+        array([[0. , 4. , 0. ],
+               [4. , 0. , 1.5],
+               [0. , 1.5, 0. ]])
         """
         if not hasattr(graph, "is_directed") or not hasattr(graph, "edges"):
             raise InputError(f"a NetworkX graph is needed, not {type(graph)}")
         index = {node: i for i, node in enumerate(graph)}
-        edges = [(index[u], index[v], w) for u, v, w in graph.edges(data=weight or True, default=1)]
-        u, v, w = zip(*edges, strict=True) if edges else ((), (), ())
-        weights = None if weight is None else w
-        return cls.from_edges(u, v, weights, vertices=len(index), directed=graph.is_directed())
+        edges = list(graph.edges(data=True))
+        tails, heads = (np.fromiter((index[edge[end]] for edge in edges), np.int64, len(edges)) for end in (0, 1))
+        if weight not in (None, "weight") and edges and not any(weight in edge[2] for edge in edges):
+            known = reprlib.repr(sorted(map(str, edges[0][2])))
+            raise InputError(f"no edge has the attribute {weight!r}: choose one of {known}")
+        weights = None if weight is None else [edge[2].get(weight, 1) for edge in edges]
+        about = {
+            "labels": network.labels_of(list(index)),
+            "coordinates": network.points(*([one.get(axis) for _, one in graph.nodes(data=True)] for axis in "xy")),
+            "crs": graph.graph.get("crs"),
+            "geometry": network.lines_of(edge[2].get("geometry") for edge in edges),
+        }
+        directed = graph.is_directed()
+        return cls._from_numbers(len(index), tails, heads, weights, about, directed=directed, unit=unit)
+
+    @classmethod
+    def from_geopandas(
+        cls, nodes: Any, edges: Any, weight: str | None = "length", *, directed: bool = True, unit: float | None = None
+    ) -> Graph:
+        """Build a graph from two frames, such as ``osmnx.graph_to_gdfs(G)``. GeoPandas itself is not needed.
+
+        Parameters
+        ----------
+        nodes : GeoDataFrame or pandas.DataFrame, n rows
+            The index has the labels, without duplicates. Columns x and y, or else points in the column geometry, are
+            kept as coordinates.
+        edges : GeoDataFrame or pandas.DataFrame, m rows
+            The first two levels of the index, or else the columns u and v, have the labels of the ends. A column
+            geometry is kept.
+        weight : str or None, default "length"
+            The column of `edges` with the weights; None for 1.
+        directed, unit
+            See `from_edges`.
+
+        Returns
+        -------
+        Graph
+            `edges` has positions of rows in `edges`.
+
+        Raises
+        ------
+        InputError
+            As in `from_edges`. Also if a frame lacks a column, or if an edge ends at no node.
+        """
+        labels = network.Labels(network.vertex_column(nodes.index, "node"))
+        if not nodes.index.is_unique:
+            raise InputError(f"node {nodes.index[nodes.index.duplicated()][0]!r} is there twice: keep one row of it")
+        tails, heads = map(labels.find, _ends(edges), ("tail", "head"))
+        about = {
+            "labels": None if network.are_numbers(labels.values) else labels,
+            "coordinates": _places(nodes),
+            "crs": getattr(nodes, "crs", None) or getattr(edges, "crs", None),
+            "geometry": network.lines_of(edges["geometry"]) if "geometry" in edges else None,
+        }
+        weights = None if weight is None else _column_of(edges, weight)
+        return cls._from_numbers(len(nodes), tails, heads, weights, about, directed=directed, unit=unit)
+
+    def check_source(self, source: Any, name: str = "source") -> int:
+        if self.network and self.network.labels:
+            vertex = int(self.network.labels.find([source], name)[0])
+        else:
+            vertex = super().check_source(source, name)
+        return int(self.entries(np.array(vertex))) if name == "source" else vertex
 
     def undirected(self) -> Self:
         """Return the graph with the reverse of every arc added. The result keeps only the name of `meta`.
@@ -368,7 +551,9 @@ class Graph(CompressedRows):
         """
         if not self.directed:
             return self
-        return replace(super().undirected(), directed=False, meta={"name": self.name}, file=None)
+        if self.destinations < self.vertices:
+            raise InputError(f"{self.name}: a graph with turns is directed: give with_turns an undirected graph")
+        return replace(super().undirected(), directed=False)
 
     def reversed(self) -> Self:
         """Return the graph with every arc reversed. The result keeps only the name of `meta`.
@@ -380,10 +565,29 @@ class Graph(CompressedRows):
         """
         if not self.directed:
             return self
-        found = replace(super().reversed(), meta={"name": self.name}, file=None)
+        found = self.with_arcs_reversed()
+        if found.destinations < found.vertices:
+            return found
         one, other = self.cheapest(), found.cheapest()
         same = all(np.array_equal(getattr(one, name), getattr(other, name)) for name in ARRAYS)
         return self if same else found
+
+    def with_arcs_reversed(self) -> Self:
+        """Return the graph with every arc reversed, even if this changes no distance."""
+        found = super().reversed()
+        return found._with_ends_as_entries() if found.destinations < found.vertices else found
+
+    def _with_ends_as_entries(self) -> Self:
+        """Exchange the numbers of the vertices where paths from and to a user's vertex start and end."""
+        swapped, ends = np.arange(self.vertices), np.arange(self.destinations)
+        entries = self.entries(ends)
+        swapped[ends], swapped[entries] = entries, ends
+        rows = by_tail(self.vertices, swapped[self.tails], swapped[self.indices], np.arange(self.arcs))
+        return self._with_arcs(rows.indptr, rows.indices, rows.data)
+
+    def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
+        network = self.network and replace(self.network, edges=self.network.edges[arcs])
+        return replace(super()._with_arcs(indptr, indices, arcs), network=network, meta={"name": self.name}, file=None)
 
     @cached_property
     def tails(self) -> np.ndarray:
@@ -391,17 +595,20 @@ class Graph(CompressedRows):
         return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
 
     def cheapest(self) -> Graph:
-        """Return the graph with only the cheapest of parallel arcs, and with the arcs of each row sorted by head."""
-        arcs = sparse.csr_array((self.weights, self.indices, self.indptr), shape=(self.vertices,) * 2)
-        arcs = arcs.tocsc().tocsr()  # sorts each row by head, in linear time, and keeps parallel arcs
+        """Return the graph with only the cheapest of parallel arcs, and with the arcs of each row sorted by head.
+
+        Of equally cheap ones, the one whose edge comes first in `edges` stays.
+        """
+        arcs = self._numbered().tocsc().tocsr()  # sorts each row by head, in linear time, and keeps parallel arcs
         tails = np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(arcs.indptr))
-        first = np.ones(self.arcs, bool)
-        first[1:] = (tails[1:] != tails[:-1]) | (arcs.indices[1:] != arcs.indices[:-1])
-        firsts = np.flatnonzero(first)
-        indptr = np.zeros(self.vertices + 1, np.int32)
-        np.cumsum(np.bincount(tails[firsts], minlength=self.vertices), out=indptr[1:])
-        weights = np.minimum.reduceat(arcs.data, firsts) if self.arcs else arcs.data
-        return Graph(indptr, arcs.indices[firsts].astype(np.int32, copy=False), weights, self.directed, self.meta)
+        first = np.ones(self.arcs + 1, bool)
+        first[1:-1] = (tails[1:] != tails[:-1]) | (arcs.indices[1:] != arcs.indices[:-1])
+        several = np.flatnonzero(~(first[:-1] & first[1:]))  # arcs that have parallel arcs
+        first, order, some = first[:-1], arcs.data, arcs.data[several]
+        pairs = np.cumsum(first, dtype=np.int32)[several]
+        order[several] = some[np.lexsort((self.edges[some], self.weights[some], pairs))]
+        indptr = starts(first)[arcs.indptr]
+        return replace(self._with_arcs(indptr, arcs.indices[first], order[first]), meta=self.meta)
 
     def to_scipy(self) -> sparse.csr_array:
         """Return a float64 array for scipy.sparse.csgraph, with only the cheapest of parallel arcs.
@@ -409,7 +616,7 @@ class Graph(CompressedRows):
         Returns
         -------
         scipy.sparse.csr_array of float64, shape (n, n)
-            Arcs of weight 0 are explicit zeros.
+            Arcs of weight 0 are explicit zeros. Weights are the user's, rounded to multiples of `unit`.
 
         Examples
         --------
@@ -418,14 +625,18 @@ class Graph(CompressedRows):
         array([[0., 3.],
                [0., 0.]])
         """
-        graph = self.cheapest()
-        return sparse.csr_array(
-            (graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=(self.vertices,) * 2
-        )
+        array = self.to_integers()
+        self.scale.apply(array.data)
+        return array
+
+    def to_integers(self) -> sparse.csr_array:
+        """Return `to_scipy` with weights in units: whole numbers, in float64."""
+        graph, shape = self.cheapest(), (self.vertices,) * 2
+        return sparse.csr_array((graph.weights.astype(np.float64), graph.indices, graph.indptr), shape=shape)
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        """The adjacency matrix, int32, (n, n): the cheapest arc's weight, INF without an arc, 0 on the diagonal."""
+        """The adjacency matrix, int32, (n, n), in units: the cheapest weight, INF without an arc, 0 on the diagonal."""
         matrix = np.full((self.vertices,) * 2, INF, np.int32)
         graph = self.cheapest()
         matrix[graph.tails, graph.indices] = graph.weights
@@ -435,13 +646,20 @@ class Graph(CompressedRows):
     def save(self, path: StrPath) -> None:
         """Write the packed form: an uncompressed .npz of the three arrays, `directed` and `meta` (JSON).
 
-        The same graph gives the same bytes.
+        The same graph gives the same bytes. The file has no labels, no unit, and nothing else of `network`.
 
         Parameters
         ----------
         path : path
             The file to write.
+
+        Raises
+        ------
+        InputError
+            If the graph has labels, or a unit other than 1: pickle such a graph.
         """
+        if self.labels is not None or self.unit != 1:
+            raise InputError(f"{self.name}: a packed file has no labels and no unit: pickle the graph instead")
         with open(path, "wb") as file:
             self.write(file)
 
@@ -530,6 +748,23 @@ def require_size(vertices: int, arcs: int) -> None:
     memory.require_graph(vertices, arcs)
 
 
+def require_arcs(item: str, vertices: int, tails: np.ndarray, heads: np.ndarray, weights: np.ndarray) -> None:
+    """Raise InputError if arcs differ in length, are too many, or have no such vertices. item: "arc" or "edge"."""
+    if not len(tails) == len(heads) == len(weights):
+        lengths = f"{len(tails)}, {len(heads)}, {len(weights)}"
+        raise InputError(f"tails, heads and weights differ in length: {lengths}")
+    require_size(vertices, len(tails))
+    require_range(item, "tail", tails, vertices - 1)
+    require_range(item, "head", heads, vertices - 1)
+
+
+def require_range(item: str, name: str, values: np.ndarray, high: int) -> None:
+    """Raise InputError if an arc's or edge's value is outside [0, high]. item: "arc" or "edge"."""
+    wrong = np.flatnonzero((values < 0) | (values > high))
+    if len(wrong):
+        raise InputError(f"{item} {wrong[0]}: {name} {values[wrong[0]]} is outside [0, {high}]")
+
+
 def check_flag(value: bool, name: str) -> bool:
     """Return Python's or NumPy's True or False as a bool; raise InputError with `name` for any other value."""
     if not isinstance(value, bool | np.bool_):
@@ -555,6 +790,29 @@ def as_array(values: ArrayLike) -> np.ndarray:
     return array
 
 
+def _ends(edges: Any) -> tuple[Any, Any]:
+    """Return the labels of both ends of a frame's edges: two levels of its index, else its columns u and v."""
+    if edges.index.nlevels > 1:
+        return edges.index.get_level_values(0), edges.index.get_level_values(1)
+    return _column_of(edges, "u"), _column_of(edges, "v")
+
+
+def _places(nodes: Any) -> np.ndarray | None:
+    """Return the coordinates of a frame's nodes, (n, 2): its columns x and y, else its points; None without them."""
+    place = nodes if "x" in nodes and "y" in nodes else getattr(nodes.get("geometry"), "geometry", None)
+    try:
+        return None if place is None else network.points(place.x, place.y)
+    except ValueError as error:
+        raise InputError(f"the geometry of the nodes must be points: {error}") from None
+
+
+def _column_of(frame: Any, name: str) -> Any:
+    if name not in frame:
+        known = reprlib.repr(list(map(str, frame.columns)))
+        raise InputError(f"the edges have no column {name!r}: choose one of {known}")
+    return frame[name]
+
+
 def _integers(name: str, given: ArrayLike) -> np.ndarray:
     """Return the arcs' tails, heads or weights as an integer array of shape (m,).
 
@@ -571,17 +829,3 @@ def _integers(name: str, given: ArrayLike) -> np.ndarray:
     if values.dtype.kind not in "iu":
         raise InputError(f"the {name}s of the arcs must be integers, not {values.dtype}")
     return values
-
-
-def _without_fractions(given: ArrayLike) -> ArrayLike:
-    """Convert float weights to integers; raise InputError for a fraction, NaN or inf. Return other weights as given."""
-    weights = np.asarray(given)
-    if weights.dtype.kind != "f":
-        return given
-    wrong = np.flatnonzero(~(np.abs(weights) <= MAX_WEIGHT) | (weights != np.floor(weights)))
-    if len(wrong):
-        raise InputError(
-            f"edge {wrong[0]}: weight {weights.flat[wrong[0]]} is not a whole number up to {MAX_WEIGHT}: other weights "
-            "are for SciPy sparse arrays, which the functions take as they are"
-        )
-    return weights.astype(np.int64)

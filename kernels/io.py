@@ -11,9 +11,9 @@ and packed graphs (`Graph.save`). It also reads sparse arrays, by SciPy: .npz fi
 Matrix Market files (.mtx, plain or compressed). SciPy reads "5km" as 5, so the lines of a Matrix Market file are
 checked first.
 
-In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. pandas' C parser reads a piece if
-the piece has only the usual characters. Otherwise the piece is read line by line: unusual but valid lines
-are accepted, and if a line is wrong, the error names this line.
+In DIMACS and text a weight is an integer in [1, 2^31 - 2]. A file is read in pieces. NumPy reads a piece if all
+its lines have the usual form. Otherwise the piece is read line by line: unusual but valid lines are accepted, and if a
+line is wrong, the error names this line.
 
 Reading stops with an error if there are more arcs than the header or the caller states, or if a line has more than LINE
 bytes. It also stops if the text read so far has more than SPARE + ARC_BYTES * (arcs read so far) bytes. The last
@@ -48,6 +48,7 @@ from . import memory
 from .errors import COMMAND, InputError, StrPath, naming
 from .graph import MAX_COUNT, MAX_WEIGHT, Graph, read_packed
 from .lazy import LazyModule
+from .network import Network
 
 if TYPE_CHECKING:
     import bz2
@@ -446,9 +447,7 @@ def read_snap(path: StrPath, expected: GraphCounts | None = None) -> Arcs:
         raise InputError(f"{path}: no arcs in it: expected lines with {SNAP.expected}")
     ends = np.concatenate([tails, heads])
     del tails, heads
-    import pandas as pd
-
-    numbers, ids = pd.factorize(ends, sort=True)
+    ids, numbers = np.unique(ends, return_inverse=True)
     if counts and counts.vertices != len(ids):
         raise InputError(f"{path}: {len(ids)} vertices have arcs, {counts.source} {counts.vertices}: {counts.advice}")
     tails, heads = numbers.reshape(2, -1)
@@ -611,26 +610,21 @@ def _columns(piece: bytes, form: FileFormat) -> list[np.ndarray] | None:
     blank = b"\t" if b"\t" in arcs else b" "
     fields = bool(form.mark) + form.arc.groups
     rows = 1 + arcs.count(b"\n")
-    marked = arcs.startswith(form.mark + blank) + arcs.count(b"\n" + form.mark + blank) if form.mark else rows
-    strange = arcs.translate(None, b"0123456789\n" + blank + form.mark)
-    if strange or arcs.count(blank) != rows * (fields - 1) or marked != rows or len(piece) > rows * ARC_BYTES:
+    if form.mark:
+        marked = arcs.startswith(form.mark + blank) + arcs.count(b"\n" + form.mark + blank)
+        if not marked == arcs.count(form.mark) == rows:
+            return None
+    if len(piece) > rows * ARC_BYTES or arcs.translate(None, b"0123456789\n" + blank + form.mark):
         return None
-    import pandas as pd  # imported late: the import takes 0.25 s, and packed graphs do not need pandas
-
-    try:
-        table = pd.read_csv(
-            io.BytesIO(arcs),
-            sep=blank.decode(),
-            header=None,
-            names=range(fields),
-            index_col=False,
-            usecols=range(bool(form.mark), fields),
-            dtype=np.int64,
-            skip_blank_lines=False,
-        )
-    except (ValueError, OverflowError):
+    text = np.frombuffer(arcs + b"\n", np.uint8)
+    ends = np.flatnonzero(text < ord("0"))  # of the fields
+    digits = np.diff(ends, prepend=-1) - 1
+    if len(ends) != rows * fields or not (text[ends[fields - 1 :: fields]] == ord("\n")).all():
         return None
-    return [table[name].to_numpy() for name in table]
+    if not 1 <= digits.min() <= digits.max() <= 18:  # more may not fit in int64
+        return None
+    numbers = np.fromstring(arcs.translate(None, form.mark), np.int64, sep=" ")
+    return list(np.ascontiguousarray(numbers.reshape(rows, -1).T))
 
 
 def _in_range(columns, ranges) -> bool:
@@ -664,7 +658,45 @@ def parse(file: StrPath, to: StrPath | None = None) -> None:
     write_text(to or file, *read_dimacs(file))
 
 
-def read_graph(path: StrPath) -> Graph:
+def read_coordinates(path: StrPath, vertices: int) -> np.ndarray:
+    """Read the coordinates of a graph's vertices from the lines "v ID X Y" of a DIMACS .co file.
+
+    Parameters
+    ----------
+    path : path
+        The file, plain or compressed by gzip, bzip2 or xz.
+    vertices : int
+        The number of vertices, n.
+
+    Returns
+    -------
+    ndarray of float64, shape (n, 2)
+        X and y of each vertex in degrees: the file's numbers / 10**6.
+
+    Raises
+    ------
+    InputError
+        If the file has another form, or not one line for each vertex.
+    """
+    text, most = io.BytesIO(), most_bytes(vertices)
+    try:
+        for part in unpacked(path):
+            text.write(part)
+            if text.tell() > most:
+                raise ValueError(f"its text has more than {most:,} bytes")
+        text.seek(0)
+        kinds = np.dtype([("kind", "S2"), ("id", np.int64), ("place", np.int64, 2)])
+        lines = np.loadtxt(text, kinds, comments=["c", "p"], ndmin=1)
+        order = np.argsort(lines["id"], kind="stable")
+        if {*lines["kind"]} != {b"v"} or not np.array_equal(lines["id"][order], np.arange(1, vertices + 1)):
+            raise ValueError(f"it must have lines v 1 to v {vertices}, each once")
+    except ValueError as error:  # also InputError
+        advice = "name the coordinates of this graph, or none"
+        raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None
+    return lines["place"][order] / 1e6
+
+
+def read_graph(path: StrPath, coordinates: StrPath | None = None) -> Graph:
     """Read a graph file.
 
     Parameters
@@ -672,6 +704,8 @@ def read_graph(path: StrPath) -> Graph:
     path : path
         A regular file: a packed graph, a graph in text or DIMACS form, or a sparse array of whole weights, written by
         scipy.sparse.save_npz or in Matrix Market form. Text may be compressed by gzip, bzip2 or xz.
+    coordinates : path, optional
+        A DIMACS .co file with the coordinates of the vertices in degrees (`read_coordinates`).
 
     Returns
     -------
@@ -688,10 +722,17 @@ def read_graph(path: StrPath) -> Graph:
     Examples
     --------
     >>> from cuda_shortest_paths import io
-    >>> graph = io.read_graph("workflow/samples/sample1.txt")
+    >>> from cuda_shortest_paths.graph import Graph
+    >>> Graph.from_arcs(3, tails=[0, 1, 0], heads=[1, 2, 2], weights=[4, 1, 7]).save("triangle.npz")
+    >>> graph = io.read_graph("triangle.npz")
     >>> graph.name, graph.vertices, graph.arcs
-    ('sample1', 6, 9)
+    ('triangle', 3, 3)
     """
+    if coordinates is not None:
+        graph = read_graph(path)
+        places = read_coordinates(coordinates, graph.vertices)
+        network = graph.network or Network(graph.edges)
+        return dataclasses.replace(graph, network=dataclasses.replace(network, coordinates=places, crs="EPSG:4326"))
     path = Path(path)
     _check_regular(path)
     name = graph_name(path)

@@ -25,7 +25,7 @@ SOURCES_AT_ONCE = 256  # sources in a block
 
 def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
     """Call scipy.sparse.csgraph.dijkstra from one source or all; the same call returns predecessors."""
-    prepared = graph.to_scipy()
+    prepared = graph.to_integers()
     with run.timed(), run.phase("kernels"):
         for sources, distances, predecessors in _blocks(graph, result, run):
             found = csgraph.dijkstra(prepared, indices=sources, return_predecessors=True)
@@ -34,7 +34,7 @@ def scipy_dijkstra(graph: Graph, result: Result, run: Run) -> None:
 
 def scipy_floyd_warshall(graph: Graph, result: Result, run: Run) -> None:
     """Call scipy.sparse.csgraph.floyd_warshall once; the time limit is tested only after it."""
-    prepared = graph.to_scipy()
+    prepared = graph.to_integers()
     with run.timed(), run.phase("kernels"):
         found = csgraph.floyd_warshall(prepared, return_predecessors=True)
         _write(*found, result.distances, result.predecessors)

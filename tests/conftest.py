@@ -12,6 +12,7 @@ import tempfile
 
 import pytest
 
+from kernels.gpu import card
 from kernels.gpu.card import SIMULATED
 
 pytest.register_assert_rewrite("tests.support")  # before any of it is imported
@@ -33,6 +34,18 @@ def pytest_configure(config):
     if config.getoption("numprocesses", None):
         warm.share_with_workers()
     config.addinivalue_line("markers", "gpu: runs on a card; without one skipped, or failed if REQUIRE_GPU=1")
+
+
+@pytest.fixture
+def as_with_gpu(monkeypatch):
+    """Let steps begin as on a machine with a GPU."""
+    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+
+
+@pytest.fixture
+def as_without_gpu(monkeypatch):
+    """Let no GPU be visible, also on a machine that has one."""
+    monkeypatch.setattr(card, "gpu_visible", lambda: False)
 
 
 def pytest_collection_finish():
@@ -67,8 +80,8 @@ def _simulated(tests: list[str], config) -> dict[str, tuple[str, str]]:
             cwd=config.rootpath,
             env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", REPORTS: reports.name},
         )
-        found = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # if the process ended before them
-        return found | {test: (outcome, message) for test, outcome, message in map(json.loads, reports)}
+        outcomes = dict.fromkeys(tests, ("failed", ran.stdout + ran.stderr))  # if the process ended before them
+        return outcomes | {test: (outcome, message) for test, outcome, message in map(json.loads, reports)}
 
 
 def pytest_runtest_logreport(report):

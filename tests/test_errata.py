@@ -258,7 +258,7 @@ def test_sample2_has_9900_arcs(tmp_path):
     header, *arcs = made.read_text().splitlines()
     assert header == "100 9900" and len(arcs) == 9900
     made.write_text("\n".join(["100 99000", *arcs]) + "\n")
-    with pytest.raises(InputError, match="9900 arcs, its header says 99000"):
+    with pytest.raises(InputError, match=r"9900 arcs.* 99000"):
         io.read_graph(made)
 
 
@@ -329,7 +329,7 @@ def test_validation_against_an_unfilled_array():
     assert (repaired == right).all()  # and what is printed after it is the CPU's
 
     result = Result(wrong.copy(), np.full(graph.vertices, -1, np.int32))
-    with pytest.raises(WrongResult, match="the oracle says"):
+    with pytest.raises(WrongResult, match="oracle"):
         checked(graph, "sssp", result)
     assert (result.distances == wrong).all()
 

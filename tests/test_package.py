@@ -102,14 +102,14 @@ def imported(folder):
 )
 def test_what_is_imported_is_a_dependency(folder, group):
     extras = PROJECT["optional-dependencies"]
-    listed = [*PROJECT["dependencies"], *extras["networkx"], *extras["cu13"], *group]
+    listed = [*PROJECT["dependencies"], *extras["networkx"], *extras["networkit"], *extras["cu13"], *group]
     assert [text.replace("13", "12") for text in extras["cu13"]] == extras["cu12"]
     known = {Requirement(text).name for text in listed}
     known |= {"cuda-bindings", "cuda-core", "llvmlite", "urllib3"}  # of these, in the versions that they need
     known |= {"pyyaml"}  # optional: numba reads its file of settings only if this is installed
     known |= {"pyarrow"}  # optional: the command matrix writes Parquet only if this is installed
     distributions = packages_distributions()
-    for name in imported(folder):
+    for name in imported(folder) - {"geopandas", "shapely"}:  # optional: lines of routes need them
         assert known & {found.lower().replace("_", "-") for found in distributions[name]}, name
 
 
@@ -125,7 +125,7 @@ graph = library.graph.Graph.from_arcs(3, [0, 1, 0], [1, 2, 2], [4, 1, 7])
 print(library.shortest_paths(graph, 0).distances, library.distances(graph, [1]).distances)
 assert not {"kernels", "workflow"} & set(sys.modules)
 """
-WARNING = "no GPU is visible: SciPy and NetworKit search on the CPU instead\n"
+WARNING = "no GPU is visible: the CPU is used instead\n"
 
 
 def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gpu(site, tmp_path):
@@ -135,12 +135,12 @@ def test_all_modules_run_without_the_repository_and_say_once_that_there_is_no_gp
 
 @pytest.mark.ci
 def test_the_examples_run(site, tmp_path):
-    example, more, prepared, tables, silent = blocks("library.md")
+    *examples, silent = blocks("library.md")
     (described,) = blocks_of(PROJECT["readme"]["text"])
     ran = package.python(
         site,
         "-c",
-        silent + described + example + more + prepared + tables,
+        "".join([silent, described, *examples]),
         cwd=tmp_path,
         CUDA_VISIBLE_DEVICES="-1",
         NUMBA_ENABLE_CUDASIM="0",
@@ -175,16 +175,15 @@ def test_the_wheel_of_the_sdist_runs_in_an_empty_environment(tmp_path):
     helped = subprocess.run([tmp_path / f"empty/bin/{PROJECT['name']}", "--help"], capture_output=True, text=True)
     assert helped.stdout.startswith(f"usage: python -m {package.NAME}")
     names, _ = run("-m", "pip", "list", "--format", "freeze")
-    assert f"{PROJECT['name']}==" in names and not {"cuda-bindings", "networkx", "numba-cuda", "snakemake"} & set(
-        re.findall("^[^=]+", names, re.MULTILINE)
-    )
+    installed = set(re.findall("^[^=]+", names, re.MULTILINE))
+    assert installed == {PROJECT["name"], "llvmlite", "numba", "numpy", "pip", "scipy"}
     assert run("-c", SAYS_ONCE) == ("[0. 4. 5.] [[inf  0.  1.]]\n", WARNING)
     sample = ROOT / "workflow/samples/sample1.txt"
     _, said = run("-m", package.NAME, "apsp", sample, "--to", "paths.npz")
-    assert said.startswith("dijkstra/networkit_apsp on sample1: no GPU is visible")
+    assert said.startswith("dijkstra/scipy_apsp on sample1: no GPU is visible, and NetworKit is not installed")
     command = [package.NAME, "bellman_ford", "naive", sample, "--validate", "--block", "8"]
     _, said = run("-m", *command, NUMBA_ENABLE_CUDASIM="1")
-    assert said == "bellman_ford/naive on sample1: 1 row checked, all correct\n"
+    assert said.startswith("bellman_ford/naive on sample1: 1 row ") and said.count("\n") == 1
     install(f"{wheel}[networkx]")
     asked = f"nx.single_source_dijkstra_path_length(nx.path_graph(9), 0, backend={package.NAME!r})[8]"
     assert run("-c", f"import networkx as nx; print({asked})")[0] == "8\n"

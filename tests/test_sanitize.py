@@ -14,13 +14,12 @@ EDGE = VARIANTS["edge/sssp"]
 
 
 @pytest.fixture
-def sanitizer(tmp_path, monkeypatch):
+def sanitizer(tmp_path, monkeypatch, as_with_gpu):
     """Replace compute-sanitizer by a program that records its arguments and fails as racecheck; simulate a card."""
     program = tmp_path / "compute-sanitizer"
     program.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/said\ntest "$2" = memcheck\n')
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: True)
     return lambda: (tmp_path / "said").read_text().splitlines()
 
 
@@ -33,7 +32,7 @@ def test_every_gpu_variant_is_run_and_all_that_only_some_take():
 
 
 def test_both_tools_run_and_one_that_fails_is_named(sanitizer):
-    with pytest.raises(SystemExit, match=r"sanitize: errors or wrong answers under racecheck$"):
+    with pytest.raises(SystemExit, match=r" racecheck$"):
         sanitize.main(["edge/sssp"])
     memcheck, racecheck = sanitizer()
     assert memcheck.startswith("--tool memcheck --leak-check no --error-exitcode 1 ")
@@ -44,13 +43,13 @@ def test_both_tools_run_and_one_that_fails_is_named(sanitizer):
 
 
 def test_what_is_missing_is_said(sanitizer, monkeypatch):
-    with pytest.raises(SystemExit, match="no GPU variant's name holds dijkstra/cpu"):
+    with pytest.raises(SystemExit, match="dijkstra/cpu"):
         sanitize.main(["dijkstra/cpu"])
     monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: False)
-    with pytest.raises(SystemExit, match="no GPU is visible: check nvidia-smi"):
+    with pytest.raises(SystemExit, match="nvidia-smi"):
         sanitize.main([])
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(SystemExit, match="there is no compute-sanitizer on PATH"):
+    with pytest.raises(SystemExit, match="compute-sanitizer"):
         sanitize.main([])
 
 
@@ -64,4 +63,4 @@ def test_a_wrong_answer_is_said_and_fails(right, monkeypatch, capsys):
         sanitize.main(["--inside", "edge/sssp"])
     assert end.value.code == (not right)
     said = capsys.readouterr().out
-    assert said.startswith("edge/sssp: right, " if right else "edge/sssp: WRONG on path: 5 wrong distances, the first")
+    assert said.startswith("edge/sssp: right, " if right else "edge/sssp: WRONG on path: ")

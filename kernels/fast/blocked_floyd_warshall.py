@@ -1,7 +1,9 @@
 """Blocked Floyd-Warshall with register tiles. It finds the distances, and then the predecessors from the distances.
 
 The distance matrix M is cut into tiles. Each round takes the next `tile` vertices, the set K, as intermediate vertices
-(Venkataraman, Sahni and Mukhopadhyaya, 2003; Katz and Kider, 2008). (x) is the (min, +) product. A round is:
+(G. Venkataraman, S. Sahni, S. Mukhopadhyaya, A Blocked All-Pairs Shortest-Paths Algorithm, ACM JEA 8, 2003; on a GPU:
+G. J. Katz, J. T. Kider, All-Pairs Shortest-Paths for Large Graphs on the GPU, Graphics Hardware 2008). (x) is the
+(min, +) product. A round is:
 
     diagonal    D = M[K, K] by Floyd-Warshall
     panel       M[K, :] = D (x) M[K, :]                the rows of K

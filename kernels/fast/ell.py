@@ -70,7 +70,7 @@ def ell_layout(graph: Graph) -> EllLayout:
 def facts(graph: Graph, source: int) -> dict[str, int]:
     """Return extra columns of a measurement: sizes of the layout, and the number of vertices that are reached."""
     parts = ell_layout(graph)
-    reached = csgraph.breadth_first_order(graph.to_scipy(), source, return_predecessors=False)
+    reached = csgraph.breadth_first_order(graph.to_integers(), source, return_predecessors=False)
     return {
         "reached": len(reached),
         "longest_row": int(np.diff(graph.indptr).max()),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -31,6 +31,15 @@ class FloatGraph(CompressedRows):
     indices: np.ndarray  # int32, (m,)
     weights: np.ndarray  # float64, (m,)
     name: str = "graph"
+    numbers: np.ndarray | None = None  # `edges` if they differ from the numbers of arcs
+
+    @property
+    def edges(self) -> np.ndarray:
+        """The position of each arc in the user's list of edges or arcs: int32, (m,)."""
+        return np.arange(self.arcs, dtype=np.int32) if self.numbers is None else self.numbers
+
+    def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
+        return replace(super()._with_arcs(indptr, indices, arcs), numbers=self.edges[arcs])
 
     @classmethod
     def of(cls, graph: Graph) -> FloatGraph:

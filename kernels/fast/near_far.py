@@ -8,54 +8,15 @@
         raise the threshold past the least distance in far; move entries below the threshold from far to near
 
 The method is by A. Davidson, S. Baxter, M. Garland and J. D. Owens (Work-Efficient Parallel GPU Methods for
-Single-Source Shortest Paths, IPDPS 2014).
+Single-Source Shortest Paths, IPDPS 2014). docs/kernels.md (section Near-Far) explains what is added: each block has its
+own near queue and its own part of far, blocks share the entries at meetings, and delta adapts (`next_window`).
 
-On a road network a search takes more than a thousand rounds, each with hundreds of near vertices. So its time depends
-on the latency of a round. A barrier of a block takes far less time than a barrier of the whole card. Therefore each
-block has its own near queue, in shared memory, and runs its rounds without waiting for other blocks. The thread that
-lowers a distance, atomically, adds an entry to its own block's queue or part of far. The vertex's last entry has its
-final distance. So the arcs of each vertex are relaxed from its final distance. A block may also relax arcs from a
-larger distance, which another block lowers later. This repeats work and does no harm.
-
-A meeting is a barrier of the card. A block goes to the next meeting when its queue is empty. Before a meeting each
-block publishes how many entries its part of far has, and their least distance. So all blocks set the threshold to the
-same value. After the meeting each block reads an equal share of every part. It adds entries below the threshold to its
-own queue, and all others to its own part of far. Far has two halves: blocks read one half and write to the other half.
-A block calls an early meeting if its queue or its part of far is long. It also does so if it repeats a large share of
-its work (TOO_MUCH_REPEATED). Before an early meeting, each block moves the entries left in its queue to far, so that
-all blocks share these entries.
-
-A window lasts as long as its longest chain of near vertices. On a road network most blocks soon wait for a few. So a
-block also calls a meeting if most blocks have an empty queue. Then the threshold rises by delta although near entries
-are left: all blocks get work, and the chain goes on beside it. This relaxes more arcs too early, but takes
-fewer rounds. Patience limits these meetings: a block must have had at least this many rounds since the last one. It
-grows while so few vertices are near that a meeting cannot give work to most blocks.
-
-The window is the range of near distances. Its width, delta, changes at meetings (`next_window`). If no near entries
-are left and no block had FEW_ROUNDS rounds since the last meeting, delta is doubled, because a meeting takes as long as
-several rounds. If most blocks were stopped with entries left and repeated much work, the card is busy, and nearer
-vertices should come first. Then delta becomes half of the range from the least distance left to the threshold, and the
-threshold falls to that distance plus delta. Work is repeated if an entry is added for a vertex that was near already.
-A block repeated much work if these entries are more than 1 / MUCH_REPEATED of the entries that it took from its queue
-since the last meeting.
-
-Arcs are stored in rows of equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by
-one thread per arc. If a vertex has more arcs than its row can hold, the row's last word is a link to up to DIRECT
-further arcs. If a vertex has more than DIRECT further arcs, the link leads to a fan instead: further rows, which are
-enqueued like vertices and can have links to arcs. A warp relaxes the arcs behind its threads' links, two links at a
-time. Successive rows of a queue go to different warps, so that as many warps as possible share a round's links.
-Vertices of a large graph with hubs are numbered by degree (`near_far_layout.order_by_degree`).
-
-A near queue is a ring. A round takes entries from the ring's head, as many as the block can relax at once, and adds new
-entries at the ring's tail. An entry that does not fit in the ring goes to far, which cannot overflow (`far_capacity`).
-Even and odd rounds count their additions in two counters. So one barrier per round is enough: while some threads still
-read one counter, others may already add to the other counter. Likewise each value that blocks read after a meeting has
-two or three copies, which successive meetings use in turn. After the barrier, all blocks compute the next window from
-the same copies.
-
-Predecessors are found from the distances: first along arcs of positive weight, then along arcs of weight 0 from
-vertices that have a predecessor. So predecessors cannot form a cycle. Along arcs of weight 0, threads set a vertex's
-predecessor by compare-and-swap; the thread that succeeds queues the vertex.
+Concurrent accesses. The thread that lowers a distance, atomically, adds an entry to its own block's queue or part of
+far. So the last entry of a vertex has its final distance. A block may relax arcs from a distance that another block
+lowers later. This repeats work and does no harm. Far has two halves: after a meeting, blocks read one half and write to
+the other. Even and odd rounds count their additions in two counters, so one barrier per round is enough: while some
+threads still read one counter, others may already add to the other. Likewise each value that blocks read after a
+meeting has two or three copies, which successive meetings use in turn.
 """
 
 from __future__ import annotations

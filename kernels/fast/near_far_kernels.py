@@ -1,4 +1,4 @@
-"""Kernels of fast/near_far.py, which explains them."""
+"""Kernels of fast/near_far.py. docs/kernels.md (section Near-Far) explains them."""
 
 from typing import NamedTuple
 
@@ -29,7 +29,9 @@ FEW_ROUNDS = 8  # delta is doubled if every block has fewer rounds between two m
 # a meeting the threshold rises, unless it is FURTHEST times delta above the least distance already. Patience is
 # PATIENCE. It doubles up to MOST_PATIENCE while at most 1 / NARROW of the blocks have entries.
 PATIENCE, MOST_PATIENCE, NARROW, FAR_PER_ROUND, FURTHEST = u32(8), u32(128), u32(16), u32(256), u32(8)
-MUCH_REPEATED = u32(64)  # a block repeated much work if it repeated more than 1 / 64 of it (near_far.py)
+# Work is repeated if an entry is added for a vertex that was near already. A block repeated much work if these entries
+# are more than 1 / MUCH_REPEATED of the entries that it took from its queue since the last meeting.
+MUCH_REPEATED = u32(64)
 # A block calls a meeting if it took at least ENOUGH entries since the last meeting, has at least ENOUGH entries in its
 # queue, and repeated more than 1 / TOO_MUCH_REPEATED of its work.
 ENOUGH, TOO_MUCH_REPEATED = u32(1024), u32(4)

@@ -1,4 +1,10 @@
-"""The rows of arcs of near_far, and the words that its blocks share. Does not import numba."""
+"""The rows of arcs of near_far, and the words that its blocks share. Does not import numba.
+
+Rows have equal width, so that the start of a vertex's row is computed, not read. A row is relaxed by one thread per
+arc. If a vertex has more arcs than its row can hold, the row's last word is a link to up to DIRECT further arcs. If it
+has more than DIRECT further arcs, the link leads to a fan instead: further rows, which are enqueued like vertices and
+can have links to arcs.
+"""
 
 from __future__ import annotations
 

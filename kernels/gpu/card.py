@@ -31,6 +31,12 @@ def current() -> Any:
     return cuda.get_current_device()
 
 
+def card_name() -> str:
+    """Return the name of the card that this thread uses."""
+    name = current().name
+    return name.decode() if isinstance(name, bytes) else name
+
+
 def using(device: Any) -> AbstractContextManager:
     """Return a context manager in which the thread uses this card."""
     return cuda.gpus[device.id]
@@ -128,9 +134,8 @@ def describe(on_gpu: bool) -> dict[str, str]:
         return {"device": cpu_name(), "driver": "", "cuda": ""}
     if SIMULATED:
         return {"device": SIMULATOR, "driver": "", "cuda": ""}
-    name = current().name
     return {
-        "device": name.decode() if isinstance(name, bytes) else name,
+        "device": card_name(),
         "driver": card_state()["driver"],
         "cuda": ".".join(map(str, cuda.runtime.get_version())),
     }

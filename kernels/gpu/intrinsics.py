@@ -10,7 +10,7 @@ from .card import SIMULATED
 from .compiler import cuda, intrinsic, types
 
 # Numba computes integers in 64 bits, so kernels convert each result to one of these types at once.
-u32, u64, i32, f64 = np.uint32, np.uint64, np.int32, np.float64
+u32, u64, i32, i64, f64 = np.uint32, np.uint64, np.int32, np.int64, np.float64
 LOW, HIGH = u32(0xFFFF), u32(0xFFFF0000)  # masks of the lower and the upper half of a word
 # Without this bound the compiler may use more registers per thread than a block of 1,024 threads can have on cards
 # before compute capability 9.0. Such a block cannot be launched. The simulator rejects the option.

@@ -9,7 +9,7 @@ Parameters
 ----------
 graph : Graph, path, array or Solver
     See `shortest_paths`. A solver keeps the graph and its hierarchy on the card for further calls.
-vertices : array_like of int, shape (k,), optional
+vertices : array_like of int, or of labels, shape (k,), optional
     The vertices to compute values for; all by default.
 directed : bool, default True
     If False, every arc may be used in both directions. Ignored if a solver is given.
@@ -43,7 +43,7 @@ from numpy.typing import ArrayLike
 
 from ..graph import check_flag
 from .answers import Eccentricities
-from .inputs import check_sources
+from .inputs import check_vertices
 from .solver import Solver, last
 
 if TYPE_CHECKING:
@@ -81,15 +81,17 @@ def closeness_centrality(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import centrality
-    >>> centrality.closeness_centrality("workflow/samples/sample1.txt", [0, 3])
-    array([0.        , 0.11627907])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> centrality.closeness_centrality(graph, [0, 3])
+    array([0.  , 0.25])
     """
     solver, wf_improved = _solver(graph, directed), check_flag(wf_improved, "wf_improved")
     found = _backward(solver).eccentricities(vertices)
     others, total = found.reached - 1.0, found.total
     closeness = np.divide(others, total, out=np.zeros(len(total)), where=total > 0)
-    return closeness * (others / max(1, solver.graph.vertices - 1)) if wf_improved else closeness
+    return closeness * (others / max(1, solver.graph.destinations - 1)) if wf_improved else closeness
 
 
 def harmonic_centrality(
@@ -105,7 +107,7 @@ def harmonic_centrality(
     ----------
     graph, vertices, directed
         See the module.
-    sources : array_like of int, shape (s,), optional
+    sources : array_like of int, or of labels, shape (s,), optional
         The vertices whose distances to a vertex are summed; all by default. Duplicates count once.
 
     Returns
@@ -115,18 +117,20 @@ def harmonic_centrality(
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import centrality
-    >>> centrality.harmonic_centrality("workflow/samples/sample1.txt", [0, 2])
-    array([0.        , 0.70925643])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> centrality.harmonic_centrality(graph, [0, 2])
+    array([0.        , 1.34285714])
     """
     solver = _solver(graph, directed)
     if sources is None:
         sums = _backward(solver).eccentricities(vertices, reciprocals=True).reciprocals
         assert sums is not None
         return sums
-    n = solver.graph.vertices
-    wanted = np.arange(n) if vertices is None else check_sources(solver.graph, vertices)
-    starts = np.unique(check_sources(solver.graph, sources))
+    n = solver.graph.destinations
+    wanted = np.arange(n) if vertices is None else check_vertices(solver.graph, vertices, "source")
+    starts = np.unique(check_vertices(solver.graph, sources, "source"))
     if len(wanted) < len(starts):
         rows = _reciprocals(_backward(solver), wanted, starts)
         return np.concatenate([np.zeros(0), *(row.sum(axis=1) for row in rows)])
@@ -148,13 +152,15 @@ def eccentricity(graph: GraphLike | Solver, vertices: ArrayLike | None = None, *
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import centrality
-    >>> centrality.eccentricity("workflow/samples/sample1.txt", [0, 3])
-    array([13., inf])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> centrality.eccentricity(graph, [0, 3])
+    array([ 7., inf])
     """
     solver = _solver(graph, directed)
     found = solver.eccentricities(vertices)
-    return np.where(found.reached == solver.graph.vertices, found.eccentricity, np.inf)
+    return np.where(found.reached == solver.graph.destinations, found.eccentricity, np.inf)
 
 
 def diameter(graph: GraphLike | Solver, *, directed: bool = True) -> float:
@@ -168,15 +174,17 @@ def radius(graph: GraphLike | Solver, *, directed: bool = True) -> float:
 
 
 def center(graph: GraphLike | Solver, *, directed: bool = True) -> np.ndarray:
-    """Find the vertices whose eccentricity is the radius, in ascending order: int64. Parameters: see the module."""
-    found = eccentricity(graph, directed=directed)
-    return np.flatnonzero(found == found.min())
+    """Find the vertices whose eccentricity is the radius: numbers in ascending order, int64, or labels."""
+    solver = _solver(graph, directed)
+    found = eccentricity(solver)
+    return solver.graph.named(np.flatnonzero(found == found.min()))
 
 
 def periphery(graph: GraphLike | Solver, *, directed: bool = True) -> np.ndarray:
-    """Find the vertices whose eccentricity is the diameter, in ascending order: int64. Parameters: see the module."""
-    found = eccentricity(graph, directed=directed)
-    return np.flatnonzero(found == found.max())
+    """Find the vertices whose eccentricity is the diameter: numbers in ascending order, int64, or labels."""
+    solver = _solver(graph, directed)
+    found = eccentricity(solver)
+    return solver.graph.named(np.flatnonzero(found == found.max()))
 
 
 def average_shortest_path_length(graph: GraphLike | Solver, *, directed: bool = True) -> float:
@@ -188,7 +196,7 @@ def average_shortest_path_length(graph: GraphLike | Solver, *, directed: bool = 
         ``inf`` if the graph is not strongly connected; 0 for a single vertex.
     """
     solver = _solver(graph, directed)
-    n = solver.graph.vertices
+    n = solver.graph.destinations
     return _sum(solver.eccentricities(), n) / max(1, n * (n - 1))
 
 
@@ -203,7 +211,7 @@ def wiener_index(graph: GraphLike | Solver, *, directed: bool = True) -> float:
         ``inf`` if the graph is not strongly connected. An int if the pairs are ordered and the distances are integers.
     """
     solver = _solver(graph, directed)
-    total = _sum(solver.eccentricities(), solver.graph.vertices)
+    total = _sum(solver.eccentricities(), solver.graph.destinations)
     return total if solver.directed else total / 2
 
 
@@ -213,7 +221,7 @@ def _solver(graph: GraphLike | Solver, directed: bool) -> Solver:
 
 def _backward(solver: Solver) -> Solver:
     """Return the solver of the graph with every arc reversed."""
-    with solver.working():
+    with solver._working():
         return solver._backward
 
 
@@ -227,5 +235,5 @@ def _sum(found: Eccentricities, n: int) -> float:
 
 def _reciprocals(solver: Solver, sources: np.ndarray, targets: np.ndarray) -> Iterator[np.ndarray]:
     """Yield 1 / distance from the sources to the targets, in pieces, in order; 0 if a distance is 0 or infinite."""
-    for _, rows in solver.distance_pieces(sources, targets):
+    for _, rows in solver.distance_pieces(solver.graph.named(sources), solver.graph.named(targets)):
         yield np.divide(1, rows, out=np.zeros_like(rows), where=rows != 0)

@@ -35,9 +35,9 @@ NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 LEAST_WORK_FOR_CARD = 2**15
 SPARSE = 128  # a graph is sparse if it has less than 1 / SPARSE of all possible arcs
 # Searches in a contraction hierarchy, which are not in the registry of variants. ROWS returns rows of distances,
-# REDUCED reduces rows on the card, TARGETS returns the distances to some targets.
+# REDUCED reduces rows on the card, TARGETS returns the distances to some targets, NEAREST the nearest of some targets.
 HIERARCHY_ROWS, HIERARCHY_REDUCED = "hierarchy/many_sources", "hierarchy/all_pairs"
-HIERARCHY_TARGETS = "hierarchy/targets"
+HIERARCHY_TARGETS, HIERARCHY_NEAREST = "hierarchy/targets", "hierarchy/nearest"
 
 
 class BreakEven(NamedTuple):
@@ -53,11 +53,13 @@ class BreakEven(NamedTuple):
 # 8.9 ms + 0.19 ms a row on nyc, and 103 ms + 2.5 ms a row on e, mostly for the copy; if rows are reduced on the card,
 # 9.9 ms + 0.8 us and 33 ms + 6 us. Preparing takes 0.59 and 5.3 s, laying out 0.17 and 2.3 s. For TARGETS,
 # benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc and e: 1121 and 1026 sources if the hierarchy
-# is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out.
+# is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out. NEAREST is estimated from ROWS: without a
+# hierarchy, the host receives a row for each target.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(400, 120, 5),
     HIERARCHY_REDUCED: BreakEven(350, 100, 3),
     HIERARCHY_TARGETS: BreakEven(1100, 250, 3),
+    HIERARCHY_NEAREST: BreakEven(400, 120, 5),
 }
 SHALLOW = 16  # if a vertex is within sqrt(vertices / SHALLOW) arcs of all others, the graph is no road network
 SHARE = 10  # if at least one in SHARE vertices is a source, search all pairs (estimated from rates, not measured)
@@ -70,6 +72,7 @@ class Card:
 
     shared: int  # maximum shared memory of a block in bytes
     free: int  # bytes free on the card
+    name: str = "GPU"
 
     @classmethod
     def visible(cls) -> Card | None:
@@ -84,7 +87,7 @@ class Card:
         from ..gpu import card
         from ..run import Run
 
-        return cls(Run().shared_limit, card.free_memory())
+        return cls(Run().shared_limit, card.free_memory(), card.card_name())
 
 
 def gpu_usable() -> bool:
@@ -110,7 +113,7 @@ def _can_compile() -> bool:
 @cache
 def _say_no_gpu() -> None:
     if not log.isEnabledFor(logging.INFO):  # at level INFO, each choice logs its reason instead
-        log.warning("%s: SciPy and NetworKit search on the CPU instead", why_no_gpu())
+        log.warning("%s: the CPU is used instead", why_no_gpu())
 
 
 def why_no_gpu() -> str:
@@ -209,7 +212,8 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
     n, known = graph.vertices, BREAK_EVEN[search]
     if sources < (earliest := least or known.prepared):
         return f"since a contraction hierarchy pays from {earliest:,} sources at the earliest"
-    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    file = graph.structure.file
+    prepared = file is not None and elimination.beside(file).exists()
     if sources < (needed := least or (known.prepared if prepared else known.first)):
         return f"since a contraction hierarchy pays from {needed:,} sources"
     lanes = many_sources.LANES
@@ -219,17 +223,30 @@ def _unfit(graph: Graph, sources: int, card: Card, search: str, least: int | Non
         return f"since rows in a hierarchy take {needed:,} bytes, but {card.free:,} are free on the card"
     if least:
         return ""
-    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < n:
+    if why := no_hierarchy(graph):
+        return why
+    height = elimination.hierarchy_of(graph.structure).height
+    needed = 4 * lanes * (height + 1)
+    if needed > card.shared:
+        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
+    return ""
+
+
+def no_hierarchy(graph: Graph) -> str:
+    """Return why the graph has no contraction hierarchy; an empty string if it has one, which is prepared then.
+
+    Raises InputError if the hierarchy's file is invalid.
+    """
+    graph = graph.structure
+    prepared = graph.file is not None and elimination.beside(graph.file).exists()
+    if not prepared and SHALLOW * (hops := _farthest(graph, unweighted=True)) ** 2 < graph.vertices:
         return f"since the graph is no road network: from one vertex none is farther than {hops} arcs"
     try:
-        height = elimination.hierarchy_of(graph).height
+        elimination.hierarchy_of(graph)
     except InputError as error:
         if prepared:
             raise
         return f"since {str(error).removesuffix(': take another variant')}"
-    needed = 4 * lanes * (height + 1)
-    if needed > card.shared:
-        return f"since a path of the hierarchy takes {needed:,} bytes of shared memory, of {card.shared:,}"
     return ""
 
 
@@ -239,5 +256,5 @@ def _farthest(graph: Graph, *, unweighted: bool = False) -> int:
     In an undirected graph no distance is more than twice the result.
     """
     hub = int(np.diff(graph.indptr).argmax())
-    found = csgraph.dijkstra(graph.to_scipy(), indices=hub, unweighted=unweighted)
+    found = csgraph.dijkstra(graph.to_integers(), indices=hub, unweighted=unweighted)
     return int(found[np.isfinite(found)].max())

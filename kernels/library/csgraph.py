@@ -355,8 +355,8 @@ class _SupportedCall:
         If `predecessors` is true, also return the predecessors and the nearest sources.
         """
         once = np.unique(self.sources)
-        with self.solver.working():
-            distances, last = self.solver.in_float64.from_nearest(once, limit, tree=predecessors)
+        with self.solver._working():
+            distances, last = self.solver._in_float64.from_nearest(once, limit, tree=predecessors)
         return distances if last is None else (distances, last, roots(last, once))
 
 

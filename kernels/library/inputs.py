@@ -24,16 +24,30 @@ else:
 
 
 def check_sources(graph: Graph | FloatGraph, sources: ArrayLike, name: str = "source") -> np.ndarray:
-    """Return vertices as int64, (k,); raise InputError with `name` if a value is no integer or no vertex."""
+    """Return the vertices, int64, (k,), where searches from the user's vertices start; see `check_vertices`.
+
+    With another name than "source", the vertices themselves.
+    """
+    vertices = check_vertices(graph, sources, name)
+    return graph.entries(vertices) if name == "source" else vertices
+
+
+def check_vertices(graph: Graph | FloatGraph, vertices: ArrayLike, name: str) -> np.ndarray:
+    """Return vertices, given by their labels if they have some, as int64, (k,).
+
+    Raise InputError with `name` if a value is no label, or without labels, no integer or no vertex.
+    """
+    if isinstance(graph, Graph) and graph.network and graph.network.labels:
+        return graph.network.labels.find(vertices, name)
     try:
-        array = as_array(sources)
+        array = as_array(vertices)
     except ValueError as error:
         raise InputError(f"{name}s must be an array: {error}") from None
     if array.ndim != 1:
-        raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(sources)}")
+        raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(vertices)}")
     if len(array) and array.dtype.kind not in "iu":
         raise InputError(f"{name}s must be whole numbers, not {array.dtype}")
-    wrong = array[(array < 0) | (array >= graph.vertices)]
+    wrong = array[(array < 0) | (array >= graph.destinations)]
     if len(wrong):
         graph.check_source(wrong[0], name)  # raises
     return array.astype(np.int64)

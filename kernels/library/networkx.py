@@ -71,11 +71,12 @@ import numpy as np
 from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
 
-from . import centrality, csgraph, solver
+from ..errors import whole
+from ..graph import check_flag
+from . import centrality, choice, csgraph, solver
 from .networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
-LEAST_NODES = 64  # vertices; in a smaller graph, NetworkX's own search takes about as long as the conversion
 PIECE = 2**24  # maximum number of distances that are computed at once
 
 Node = Hashable
@@ -261,16 +262,18 @@ class Tree:
 
 # NetworkX's interface for backends.
 
-# Why NetworkX must run a call itself, and a function of the call's arguments that returns whether this applies.
+# Why NetworkX runs a call itself, and a function of the call's arguments that returns whether this applies.
 Refusal = tuple[str, Callable[[Mapping], bool]]
-REFUSALS: dict[str, tuple[Refusal, ...]] = {}  # by function of this backend
+# By function of this backend: why it cannot answer a call, and why NetworkX answers as fast.
+REFUSALS: dict[str, tuple[Refusal, ...]] = {}
+SLOWER: dict[str, tuple[Refusal, ...]] = {}
 
 
-def networkx_algorithm(*refusals: Refusal) -> Callable[[Function], Function]:
-    """List the function in the backend's metadata (networkx_info.py), and its refusals for `can_run`."""
+def networkx_algorithm(*refusals: Refusal, slower: tuple[Refusal, ...] = ()) -> Callable[[Function], Function]:
+    """List the function in the backend's metadata (networkx_info.py), and what `can_run` and `should_run` return."""
 
     def register(function: Function) -> Function:
-        REFUSALS[function.__name__] = refusals
+        REFUSALS[function.__name__], SLOWER[function.__name__] = refusals, slower
         return function
 
     return register
@@ -292,18 +295,33 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
 
 def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Return True, or the reason why NetworkX must run the function itself."""
-    call = inspect.signature(globals()[name]).bind(*args, **kwargs)
-    call.apply_defaults()
-    given = call.arguments
+    given = _arguments(name, args, kwargs)
     if not len(given["G"]):
         return "the graph has no node"
     return next((reason for reason, applies in REFUSALS[name] if applies(given)), True)
 
 
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """Return True, or the reason why NetworkX's own function is as fast."""
-    graph = args[0] if args else kwargs["G"]
-    return len(graph) >= LEAST_NODES or f"the graph has fewer than {LEAST_NODES} nodes"
+    """Return True, or the reason why NetworkX runs the function unless the call names this backend.
+
+    Raises InputError if a setting in `nx.config.backends.cuda_shortest_paths` is invalid.
+    """
+    settings, where = nx.config.backends[NAME], f"nx.config.backends.{NAME}"
+    least = whole(settings.min_nodes, f"{where}.min_nodes")
+    without_gpu = check_flag(settings.use_without_gpu, f"{where}.use_without_gpu")
+    given = _arguments(name, args, kwargs)
+    if len(given["G"]) < least:
+        return f"the graph has fewer than {least} nodes"
+    if not without_gpu and not choice.gpu_usable():
+        return choice.why_no_gpu()
+    return next((reason for reason, applies in SLOWER[name] if applies(given)), True)
+
+
+def _arguments(name: str, args: tuple, kwargs: dict) -> Mapping:
+    """Return a call's arguments by name."""
+    call = inspect.signature(globals()[name]).bind(*args, **kwargs)
+    call.apply_defaults()
+    return call.arguments
 
 
 # Searches.
@@ -716,23 +734,26 @@ def all_pairs_shortest_path_length(G: Converted, cutoff: Cutoff = None) -> Itera
     return all_pairs_dijkstra_path_length(G, _hops(cutoff), None)
 
 
-# Search from one source, to one target or for all pairs, depending on the arguments. For one source and one target,
-# NetworkX itself searches.
+# Search from one source, to one target, for one pair or for all pairs, depending on the arguments.
 
 METHODS = "dijkstra", "bellman-ford"
 OTHER_METHOD = "the method is not Dijkstra or Bellman-Ford", lambda given: given["method"] not in METHODS
 ONE_PAIR = "for one pair NetworkX searches from both ends", lambda given: None not in (given["source"], given["target"])
 
 
-@networkx_algorithm(OTHER_METHOD, ONE_PAIR)
+@networkx_algorithm(OTHER_METHOD, slower=(ONE_PAIR,))
 def shortest_path(
     G: Converted,
     source: Node | None = None,
     target: Node | None = None,
     weight: Weight = None,
     method: str = "dijkstra",
-) -> NodePaths | Iterator[tuple[Node, NodePaths]]:
-    """Return shortest paths from the source to all nodes, from all nodes to the target, or between all pairs."""
+) -> list[Node] | NodePaths | Iterator[tuple[Node, NodePaths]]:
+    """Return a shortest path; without source or target, paths from all nodes, to all nodes or between all pairs."""
+    if source is not None and target is not None:
+        if weight is not None and method == "bellman-ford":
+            return bellman_ford_path(G, source, target, weight)
+        return _pair(G, source, target, weight)[1]
     one: Callable
     every: Callable
     if weight is None:
@@ -748,15 +769,19 @@ def shortest_path(
     return every(G) if source is None else one(G, source)
 
 
-@networkx_algorithm(OTHER_METHOD, ONE_PAIR)
+@networkx_algorithm(OTHER_METHOD, slower=(ONE_PAIR,))
 def shortest_path_length(
     G: Converted,
     source: Node | None = None,
     target: Node | None = None,
     weight: Weight = None,
     method: str = "dijkstra",
-) -> Lengths | Iterator[tuple[Node, Lengths]]:
+) -> float | Lengths | Iterator[tuple[Node, Lengths]]:
     """Return the lengths of the paths that `shortest_path` returns."""
+    if source is not None and target is not None:
+        if weight is None:
+            return _pair(G, source, target, None)[0]
+        return (dijkstra_path_length if method == "dijkstra" else bellman_ford_path_length)(G, source, target, weight)
     one: Callable
     every: Callable
     if weight is None:
@@ -770,6 +795,15 @@ def shortest_path_length(
     if target is not None:
         return one(G.reversed, target)
     return every(G) if source is None else one(G, source)
+
+
+def _pair(graph: Converted, source: Node, target: Node, weight: Weight) -> tuple[float, list[Node]]:
+    """Return the length of a shortest path, and the path."""
+    _check_node(graph, source, f"Source {source} is not in G")
+    _check_node(graph, target, f"Target {target} is not in G")
+    if (found := _dijkstra(graph, [source], None, weight, trees=True)[0].to(target)) is None:
+        raise nx.NetworkXNoPath(f"No path between {source} and {target}.")
+    return found
 
 
 def _reversed(paths: NodePaths) -> NodePaths:

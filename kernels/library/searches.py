@@ -18,11 +18,13 @@ import numpy as np
 from ..errors import InputError
 from ..fast import near_far, probe
 from ..fast.float_graph import FloatGraph
-from ..graph import INF, Graph
+from ..graph import INF, MAX_WEIGHT, Graph
 from ..lazy import LazyModule
+from ..units import Scale, longest_by_hub
 from . import choice
 from .answers import NO_PREDECESSOR, Eccentricities, Paths
 from .choice import (
+    HIERARCHY_NEAREST,
     HIERARCHY_REDUCED,
     HIERARCHY_ROWS,
     HIERARCHY_TARGETS,
@@ -34,25 +36,34 @@ from .choice import (
     choose_sssp,
     log,
 )
+from .reweighting import (
+    NewWeights,
+    ReweightedGraph,
+    in_units,
+    too_large_with_turns,
+    turn_costs,
+    wrong_weight,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from ..fast import floats
     from ..fast.hierarchy import all_pairs as hierarchy
+    from ..fast.hierarchy import customize, hubs, reweighting, within
+    from ..fast.hierarchy import nearest as to_nearest
     from ..fast.hierarchy import targets as to_targets
-    from ..fast.hierarchy import within
     from ..fast.near_far import NearFarSearch
-    from ..gpu import copies
+    from ..gpu import copies, internals
     from ..run import Result, Run
 else:
     sparse, floats = LazyModule("scipy.sparse"), LazyModule("..fast.floats", __package__)
     hierarchy = LazyModule("..fast.hierarchy.all_pairs", __package__)
-    to_targets, within = (
-        LazyModule("..fast.hierarchy.targets", __package__),
-        LazyModule("..fast.hierarchy.within", __package__),
+    customize, hubs, to_nearest, reweighting, to_targets, within = (
+        LazyModule(f"..fast.hierarchy.{name}", __package__)
+        for name in ("customize", "hubs", "nearest", "reweighting", "targets", "within")
     )
-    copies = LazyModule("..gpu.copies", __package__)
+    copies, internals = LazyModule("..gpu.copies", __package__), LazyModule("..gpu.internals", __package__)
 csgraph, results = LazyModule("scipy.sparse.csgraph"), LazyModule("..fast.results", __package__)
 FLOAT64 = "bellman_ford/float64"  # a search in float64 without bounds
 PIECE = 2**24  # maximum number of distances that SciPy or the card computes at once
@@ -71,8 +82,14 @@ class Wanted(NamedTuple):
     targets: np.ndarray
     every: bool  # whether the targets are all vertices, in order
     dtype: np.dtype
-    limit: float
+    limit: float  # in the graph's units
     different: int
+    scale: Scale = Scale(1, 1)
+
+    @property
+    def searched_dtype(self) -> np.dtype:
+        """The type of the distances on the card before they are converted to the user's unit."""
+        return np.dtype(np.int32) if self.dtype == np.float32 and self.scale != (1, 1) else self.dtype
 
     @property
     def search(self) -> str:
@@ -96,11 +113,23 @@ class Wanted(NamedTuple):
         """The largest distance of a search in integers."""
         return int(min(self.limit, INF - 1))
 
-    def on_card(self, run: Run) -> Any:
-        """Allocate an array for the distances on the card, (k * t,)."""
-        run.require(self.size * self.dtype.itemsize)
-        (out,) = run.allocate((self.size, self.dtype))
-        return out
+    def on_card(self, run: Run, room: Callable[[int, np.dtype], Any] | None = None) -> tuple[Any, Any]:
+        """Return an array on the card for the distances, (k * t,), of `searched_dtype`, and the same memory as `dtype`.
+
+        room: a function of length and dtype that returns an array, always in the same memory; by default allocate one.
+        """
+        if room is None:
+            size = self.size * self.dtype.itemsize
+            run.require(size)
+            (allocated,) = run.allocate((size, np.uint8))
+            return tuple(internals.part_of(allocated, 0, size, kind) for kind in (self.searched_dtype, self.dtype))
+        return room(self.size, self.searched_dtype), room(self.size, self.dtype)
+
+    def in_users_unit(self, distances: np.ndarray) -> np.ndarray:
+        """Convert distances of type `searched_dtype` to the user's unit, perhaps in place."""
+        if self.scale == (1, 1):
+            return distances
+        return self.scale.apply(as_type(distances, np.dtype(np.float64)))
 
 
 def new_run(**settings: Any) -> Run:
@@ -108,6 +137,14 @@ def new_run(**settings: Any) -> Run:
     from .. import run
 
     return run.Run(**{"waits": False} | settings)
+
+
+def scale_on_card(run: Run, scale: Scale, found: Any, out: Any) -> Any:
+    """Convert distances on the card to the user's unit, and return `out`, which may have the memory of `found`."""
+    if scale != (1, 1) and len(out):
+        (numbers,) = run.upload(np.array(scale, np.float64))
+        run.launch((results.scale, -(-len(out) // run.block), run.block, (found, numbers, out)))
+    return out
 
 
 class SearchedGraph:
@@ -119,12 +156,19 @@ class SearchedGraph:
     @cached_property
     def array(self) -> sparse.csr_array:
         """The graph as an array for SciPy."""
-        return self.graph.to_scipy()
+        return self.graph.to_integers()
 
     @cached_property
     def downloads(self) -> copies.Downloads:
         """The buffers for copies to the host."""
         return copies.Downloads()
+
+    def copy_to_host(self, on_card: Any, host: np.ndarray) -> None:
+        """Copy a one-dimensional array from the card."""
+        if host.nbytes < copies.LEAST_DOWNLOAD:
+            on_card.copy_to_host(host)
+        else:
+            self.downloads.copy(on_card, host)
 
     def constants(self, dtype: np.dtype) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays `none` and `seen` of the kernel take_targets."""
@@ -133,25 +177,28 @@ class SearchedGraph:
     @cached_property
     def largest(self) -> int:
         """The largest weight."""
-        return int(self.graph.weights.max(initial=0))
+        return self.new_weights.largest if self.new_weights else int(self.graph.weights.max(initial=0))
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return self.new_weights.total if self.new_weights else int(self.graph.weights.sum(dtype=np.int64))
+
+    @property
+    def new_weights(self) -> NewWeights | None:
+        """The weights, if they were changed."""
+        return vars(self.graph).get("new_weights")
 
     @cached_property
     def fits(self) -> bool:
         """Whether bounds, which take less time than a search, show that no path is longer than 2**31 - 2."""
         most = (self.graph.vertices - 1) * self.largest
-        return self.short or most < INF or int(self.graph.weights.sum(dtype=np.int64)) < INF
+        return self.short or most < INF or self.total < INF
 
     @cached_property
     def is_near(self) -> bool:
-        """Whether two searches prove that no distance is above 2**31 - 2.
-
-        A path leaves the largest strong component at most once, and visits each vertex outside it at most once.
-        """
-        _, component = csgraph.connected_components(self.array, connection="strong")
-        inside = component == np.bincount(component).argmax()
-        hub, others = int(inside.argmax()), len(inside) - int(inside.sum())
-        there, back = (csgraph.dijkstra(array, indices=hub)[inside].max() for array in (self.array, self.array.T))
-        return there + back + (others + 1) * self.largest < INF
+        """Whether two searches prove that no distance is above 2**31 - 2."""
+        return longest_by_hub(self.array) < INF
 
     def has_too_long(self, distances: np.ndarray) -> bool:
         """Return whether a distance is above 2**31 - 2.
@@ -169,6 +216,37 @@ class SearchedGraph:
             if (reached[self.graph.tails] & ~reached[self.graph.indices]).any():
                 return True
         return False
+
+
+class Facilities(NamedTuple):
+    """The checked arguments of `nearest`. `reverse` asks for distances from targets, not to them."""
+
+    sources: np.ndarray | None  # None: all vertices, in order
+    targets: np.ndarray  # without duplicates
+    k: int  # at most the number of targets
+    limit: float  # in the graph's units
+    reverse: bool
+    vertices: int  # of the graph
+
+    @property
+    def size(self) -> int:
+        """The number of sources."""
+        return self.vertices if self.sources is None else len(self.sources)
+
+    @property
+    def different(self) -> int:
+        """The number of distinct sources."""
+        return self.vertices if self.sources is None else len(np.unique(self.sources))
+
+
+class FoundNearest(NamedTuple):
+    """The columns of `Nearest`."""
+
+    targets: np.ndarray  # int32, (s, k): vertices, or -1
+    distances: np.ndarray
+    counts: np.ndarray  # of the distinct targets
+    variant: str
+    reason: str
 
 
 class Search:
@@ -194,7 +272,8 @@ class Search:
         """Fill `found`, (k, t), with the wanted distances. The limit is finite only in a hierarchy."""
         places = places_of(wanted.sources)
         for source, row in self.rows(np.array(list(places), np.int64)):
-            found[places[source]] = as_type(row if wanted.every else row[wanted.targets], wanted.dtype)
+            distances = as_type(row if wanted.every else row[wanted.targets], wanted.searched_dtype)
+            found[places[source]] = wanted.in_users_unit(distances)
 
 
 class ByScipy(Search):
@@ -291,23 +370,33 @@ class ByNearFar(Search):
         elif wanted.dtype == np.float64:
             for source, (first, *others) in places_of(wanted.sources).items():
                 self._download(self.search(source, tree=False), found[first], None)
+                wanted.scale.apply(found[first])
                 found[others] = found[first]
         else:
             super().fill(wanted, found)
 
+    def in_users_unit(self, distances: Any) -> Any:
+        """Return int32 distances on the card, (n,), in the user's unit: as float64, unless the unit is 1."""
+        scale, n = self.graph.scale, self.graph.vertices
+        if scale == (1, 1):
+            return distances
+        self.run.require(8 * n)
+        (lengths,) = self.run.allocate((n, np.float64))
+        return scale_on_card(self.run, scale, distances, lengths)
+
     def on_card(self, wanted: Wanted, *, reuse: bool = False) -> Any:
         """Return the wanted distances as a new array on the card, (k * t,)."""
-        run, out = self.run, wanted.on_card(self.run)
+        run, (found, out) = self.run, wanted.on_card(self.run)
         if wanted.size:
-            none, seen = self.on.constants(wanted.dtype)
-            into = *run.upload(none), out, *run.upload(seen)
+            none, seen = self.on.constants(wanted.searched_dtype)
+            into = *run.upload(none), found, *run.upload(seen)
             numbers = wanted.targets.astype(np.int32), np.arange(len(wanted.sources), dtype=np.int32)
             rows, places = run.upload(*numbers)
             for source, same in places_of(wanted.sources).items():
                 distances = self.search(source, tree=False).dist
                 for place in same:
                     run.launch(to_targets.taking(1, 1, wanted.most, rows, places[place:], distances, into))
-        return out
+        return scale_on_card(run, wanted.scale, found, out)
 
 
 class InHierarchy(Search):
@@ -317,10 +406,41 @@ class InHierarchy(Search):
         super().__init__(on)
         self.laid_out: dict[bool, hierarchy.ManySourceSearch] = {}  # key: whether the card reduces distances
 
+    @cached_property
+    def customized(self) -> customize.OnCard:
+        """The hierarchy of the graph's structure on the card, with INF for the weights of closed arcs."""
+        new = self.on.new_weights
+        return customize.OnCard(self.graph.structure, new_run(), weights=new.of_arcs if new else None)
+
+    @property
+    def is_laid_out(self) -> bool:
+        """Whether the hierarchy is laid out on the card."""
+        return "customized" in vars(self)
+
+    @cached_property
+    def reweighter(self) -> reweighting.Reweighter:
+        """Changes of the weights on the card."""
+        structure, costs = self.graph.structure, turn_costs(self.graph.structure)
+        return reweighting.Reweighter(self.customized, structure.edges, costs)
+
+    def reweight(self, on: SearchedGraph, read: reweighting.ReadWeights) -> None:
+        """Search another graph of the same structure, with weights that `reweighter` has read, without waiting.
+
+        Whatever else depends on weights must be changed or dropped here.
+        """
+        if "downloads" in vars(self.on):
+            on.downloads = self.on.downloads
+        self.on, self.graph = on, on.graph
+        self.reweighter.apply(read)
+        vars(self).pop("hubs", None)
+        for searches in self.laid_out.values():
+            searches.many.fill_records()
+
     def _searches(self, *, reduces: bool) -> hierarchy.ManySourceSearch:
         """Return the searches in a hierarchy, laid out once."""
         if reduces not in self.laid_out:
-            self.laid_out[reduces] = hierarchy.ManySourceSearch(self.graph, reduces=reduces, run=new_run())
+            make = hierarchy.ManySourceSearch
+            self.laid_out[reduces] = make(self.graph.structure, reduces=reduces, on_card=self.customized)
         return self.laid_out[reduces]
 
     @contextmanager
@@ -332,6 +452,8 @@ class InHierarchy(Search):
         searches = self._searches(reduces=reduces)
         if "targets" in vars(self):
             self.targets.release(0)
+        if "facilities" in vars(self):
+            self.facilities.room.release("lists", 0)
         try:
             yield searches
         finally:
@@ -341,6 +463,11 @@ class InHierarchy(Search):
     def targets(self) -> to_targets.TargetSearch:
         """Searches to some targets."""
         return to_targets.TargetSearch(self._searches(reduces=False))
+
+    @cached_property
+    def hubs(self) -> hubs.HubSearch:
+        """Searches between pairs."""
+        return hubs.HubSearch(self.customized)
 
     def _unchecked_rows(self, sources: np.ndarray) -> Iterator[tuple[np.integer, np.ndarray]]:
         n, most = self.graph.vertices, max(1, PIECE // self.graph.vertices)
@@ -362,18 +489,18 @@ class InHierarchy(Search):
         reuse: whether the next search may overwrite the array. Allocating and freeing an array may take a millisecond.
         """
         run = self.targets.run
-        out = self.targets.result(wanted.size, wanted.dtype) if reuse else wanted.on_card(run)
+        found, out = wanted.on_card(run, self.targets.result if reuse else None)
         if not wanted.size:
             return out
-        none, seen = self.on.constants(wanted.dtype)
+        none, seen = self.on.constants(wanted.searched_dtype)
         sources, ends = wanted.sources, wanted.targets
         try:
-            run.download((self.targets.search(sources, ends, wanted.most, none, out, seen), seen))
+            run.download((self.targets.search(sources, ends, wanted.most, none, found, seen), seen))
         finally:
             self.targets.release()
         if wanted.most == INF - 1 and not self.on.fits and (seen[1] if wanted.every else seen[0]):
             self._refuse_too_long_from(sources)
-        return out
+        return scale_on_card(run, wanted.scale, found, out)
 
     def select(self, sources: np.ndarray, **wanted: int) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """Yield each source, its vertices as in within.vertices_within, and their distances; raise NotInIntegers."""
@@ -386,6 +513,30 @@ class InHierarchy(Search):
                     yield source, vertices[start:end], distances[start:end]
         if not self.on.fits and wanted.get("limit", INF) >= INF - 1 and any(map(len, doubtful)):
             self._refuse_too_long_from(np.concatenate(doubtful))
+
+    @cached_property
+    def facilities(self) -> to_nearest.NearestSearch:
+        """Searches for the nearest of some targets."""
+        return to_nearest.NearestSearch(self.customized)
+
+    def nearest(self, wanted: Facilities) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return `targets`, `distances` and `counts` of FoundNearest; raise NotInIntegers."""
+        search, most = self.facilities, int(min(wanted.limit, INF - 1))
+        shape = wanted.size, wanted.k
+        found, distances = np.empty(shape, np.int32), np.empty(shape)
+        counts = np.empty(len(wanted.targets), np.int32)
+        try:
+            lists = search.search(wanted.targets, wanted.k, most, reverse=wanted.reverse)
+            taken = search.take(wanted.sources, wanted.targets, wanted.k, self.graph.scale, lists)
+            self.on.copy_to_host(taken[0], distances.reshape(-1))
+            self.on.copy_to_host(taken[1], found.reshape(-1))
+            self.on.copy_to_host(taken[2], counts)
+        finally:
+            search.room.release("lists")
+        if most == INF - 1 and not self.on.fits and len(doubtful := np.flatnonzero(found[:, -1] < 0)):
+            doubtful = doubtful if wanted.sources is None else wanted.sources[doubtful]
+            self._refuse_too_long_from(wanted.targets if wanted.reverse else doubtful)
+        return found, distances, counts
 
     def reduced(self, sources: np.ndarray, *, reciprocals: bool = False) -> hierarchy.Reduced:
         """Compute the columns of `Eccentricities` on the card."""
@@ -414,10 +565,7 @@ def _fill_from_card(search: ByNearFar | InHierarchy, wanted: Wanted, found: np.n
     for start in range(0, len(found) if found.size else 0, most):
         into = found[start : start + most].reshape(-1)
         on_card = search.on_card(wanted._replace(sources=wanted.sources[start : start + most]), reuse=True)
-        if into.nbytes < copies.LEAST_DOWNLOAD:
-            on_card.copy_to_host(into)
-        else:
-            search.on.downloads.copy(on_card, into)
+        search.on.copy_to_host(on_card, into)
 
 
 class WholeNumbers:
@@ -426,6 +574,29 @@ class WholeNumbers:
     def __init__(self, graph: Graph, *, short: bool = False) -> None:
         self.graph, self.on = graph, SearchedGraph(graph, short=short)
         self.hierarchy = InHierarchy(self.on)
+
+    def reweighted(self, given: np.ndarray, scale: Scale, *, whole_only: bool) -> WholeNumbers:
+        """Return the engine with new weights of edges; raise InputError if one is invalid. See reweighting.in_units.
+
+        If the hierarchy is on the card, the card reads the weights, and the new engine takes the hierarchy over.
+        """
+        structure = self.graph.structure
+        if not self.hierarchy.is_laid_out:
+            weights, wrong = in_units(given, scale, whole_only=whole_only)
+            if wrong >= 0:
+                raise wrong_weight(structure, given, wrong, whole_only=whole_only)
+            return WholeNumbers(ReweightedGraph.of(structure, NewWeights.of(structure, weights)))
+        read = self.hierarchy.reweighter.read(given, scale, whole_only=whole_only)
+        if read.wrong >= 0:
+            raise wrong_weight(structure, given, read.wrong, whole_only=whole_only)
+        if read.largest > MAX_WEIGHT:
+            raise too_large_with_turns(structure)
+        on_card, totals = read.weights, (read.closed, read.largest, read.total)
+        kept = NewWeights(structure, lambda: on_card.copy_to_host().view(np.int32), *totals)
+        engine = WholeNumbers(ReweightedGraph.of(structure, kept))
+        self.hierarchy.reweight(engine.on, read)
+        engine.hierarchy = self.hierarchy
+        return engine
 
     @cached_property
     def near_far(self) -> ByNearFar:
@@ -439,6 +610,12 @@ class WholeNumbers:
         if key in (HIERARCHY_ROWS, HIERARCHY_TARGETS):
             return self.hierarchy
         return ByScipy(self.on) if key == SCIPY else ByVariant(self.on, key)
+
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        laid_out = {"Near-Far": "near_far" in vars(self), "hierarchy": bool(self.hierarchy.laid_out)}
+        return [name for name, is_laid_out in laid_out.items() if is_laid_out]
 
     @cached_property
     def is_narrow(self) -> bool:
@@ -461,9 +638,9 @@ class WholeNumbers:
         return self._unless_narrow(*self._choose_many(sources, search))
 
     def _choose_many(self, sources: int, search: str) -> tuple[str, str]:
-        laid_out = (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
+        laid_out = search == HIERARCHY_NEAREST or (search == HIERARCHY_REDUCED) in self.hierarchy.laid_out
         known = choice.BREAK_EVEN[search]
-        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.laid_out else None
+        least = (known.laid_out if laid_out else known.prepared) if self.hierarchy.is_laid_out else None
         return choose_many(self.graph, sources, Card.visible(), search, least)
 
     def _unless_narrow(self, key: str, reason: str) -> tuple[str, str]:
@@ -523,30 +700,44 @@ class WholeNumbers:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         key, _ = self._choose_many(len(sources), HIERARCHY_TARGETS)
-        if key == HIERARCHY_TARGETS:
+        if key == HIERARCHY_TARGETS and (nearest is None or self.graph.destinations == self.graph.vertices):
             wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
             return _cut(self.hierarchy.select(sources, **wanted), nearest)
         _refuse_limit(limit)
         key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
-        return _cut(_reached(self.by(key).rows(sources), INF), nearest)
+        return _cut(_reached(self._rows(key, sources), INF), nearest)
+
+    def _rows(self, key: str, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each source with its distances to the vertices that a user knows."""
+        return ((source, row[: self.graph.destinations]) for source, row in self.by(key).rows(sources))
+
+    def nearest(self, wanted: Facilities) -> FoundNearest | None:
+        """Find the nearest targets of each source in a hierarchy; return None if none suits."""
+        key, reason = self._choose_many(min(wanted.different, len(wanted.targets)), HIERARCHY_NEAREST)
+        if key != HIERARCHY_NEAREST or not self.hierarchy.facilities.fits(wanted.k):
+            return None
+        self._log(key, reason)
+        return FoundNearest(*self.hierarchy.nearest(wanted), key, reason)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
-        key, reason = self.choose_rows(len(sources), HIERARCHY_REDUCED)
+        has_turns = self.graph.destinations < self.graph.vertices
+        key, reason = self.choose_rows(len(sources), HIERARCHY_ROWS if has_turns else HIERARCHY_REDUCED)
         self._log(key, reason)
         if key == HIERARCHY_REDUCED:
             found = self.hierarchy.reduced(sources, reciprocals=reciprocals)
             self.hierarchy.refuse_too_far(sources, found.eccentricity)
             columns = found.eccentricity, found.farthest, found.reached, found.total
             return Eccentricities(sources, *columns, key, reason, found.reciprocals)
-        return _reduced(sources, self.by(key).rows(sources), INF, (key, reason), reciprocals)
+        return _reduced(sources, self._rows(key, sources), INF, (key, reason), reciprocals)
 
 
 class Float64:
     """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`."""
 
-    def __init__(self, graph: FloatGraph) -> None:
+    def __init__(self, graph: FloatGraph, destinations: int | None = None) -> None:
         self.given, self.negative = graph, bool((graph.weights < 0).any())
+        self.destinations = graph.vertices if destinations is None else destinations
 
     @cached_property
     def potential(self) -> np.ndarray:
@@ -567,6 +758,11 @@ class Float64:
     def bounds(self) -> WholeNumbers:
         """The search in integers, whose distances are bounds for the search in float64."""
         return WholeNumbers(self.graph.scaled, short=True)
+
+    @property
+    def prepared(self) -> list[str]:
+        """What is laid out on the card."""
+        return self.bounds.prepared if "bounds" in vars(self) else []
 
     def paths(self, source: int, limit: float) -> Paths:
         """Search from the source."""
@@ -597,18 +793,18 @@ class Float64:
         search = FloatSearch(self, np.array(sorted(places), np.int64), wanted.limit)
         for source, row, _ in search.rows(tree=False):
             row = row if wanted.every else row[wanted.targets]
-            found[places[source]] = from_float64(row, wanted.dtype, self.given.name)
+            found[places[source]] = from_float64(wanted.scale.apply(row), wanted.dtype, self.given.name)
         return search.how
 
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         rows = FloatSearch(self, sources, limit).rows(tree=False)
-        return _cut(_reached((row[:2] for row in rows), np.inf), nearest)
+        return _cut(_reached(((source, row[: self.destinations]) for source, row, _ in rows), np.inf), nearest)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
         search = FloatSearch(self, sources)
-        rows = (row[:2] for row in search.rows(tree=False))
+        rows = ((source, row[: self.destinations]) for source, row, _ in search.rows(tree=False))
         return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:

@@ -18,7 +18,7 @@ import reprlib
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
@@ -34,6 +34,7 @@ from ..fast.float_graph import FloatGraph
 from ..gpu import driver
 from ..graph import Graph, check_flag, starts
 from ..lazy import LazyModule
+from ..network import Network
 from . import choice
 from .answers import (
     FLOAT_BYTES,
@@ -42,11 +43,26 @@ from .answers import (
     NO_PREDECESSOR,
     Distances,
     Eccentricities,
+    Nearest,
     Paths,
+    Routes,
 )
 from .choice import NEAR_FAR, Card, choose_sssp
 from .inputs import as_graph, check_sources
-from .searches import NO_PATH_BY_DTYPE, Engine, Float64, NotInIntegers, Wanted, WholeNumbers, no_int32
+from .pairs import PairSearch, values_of_edges
+from .reweighting import NewWeights, reweighted_floats, weight_column
+from .searches import (
+    NO_PATH_BY_DTYPE,
+    PIECE,
+    Engine,
+    Facilities,
+    Float64,
+    FoundNearest,
+    NotInIntegers,
+    Wanted,
+    WholeNumbers,
+    no_int32,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -61,13 +77,15 @@ Answer = TypeVar("Answer")
 Method = TypeVar("Method", bound=Callable)
 
 
-def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
+def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> Solver:
     """Prepare repeated searches on one graph: read it, lay it out on the card, compile the search from one source.
 
     Parameters
     ----------
     graph, directed
         See `shortest_paths`.
+    labels : bool, default True
+        If False, the solver takes and returns the numbers of vertices, from 0, also if the graph has labels.
 
     Returns
     -------
@@ -80,18 +98,20 @@ def prepare(graph: GraphLike, *, directed: bool = True) -> Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> with cuda_shortest_paths.prepare("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with cuda_shortest_paths.prepare(graph) as solver:
     ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
-    (np.float64(9.0), [0, 1, 2, 3])
+    (np.float64(7.0), [0, 1, 2, 3])
     """
-    solver = Solver(graph, directed=directed)
-    if solver.on_card and choose_sssp(solver.graph, solver.card)[0] == NEAR_FAR:
+    solver = Solver(graph, directed=directed, labels=labels)
+    if solver.on_card and choose_sssp(solver.graph, solver._card)[0] == NEAR_FAR:
         solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
     return solver
 
 
-def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, directed: bool = True) -> Paths:
+def shortest_paths(graph: GraphLike, source: Hashable, *, limit: float = np.inf, directed: bool = True) -> Paths:
     """Find shortest paths from one source to all vertices.
 
     Parameters
@@ -102,8 +122,8 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
         True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
         within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
         cheapest one counts.
-    source : int
-        A vertex; vertices are numbered from 0.
+    source : int, or label
+        A vertex. Vertices are numbered from 0, unless the graph has labels (see `Graph.from_edges`).
     limit : float, default inf
         The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
     directed : bool, default True
@@ -137,14 +157,16 @@ def shortest_paths(graph: GraphLike, source: int, *, limit: float = np.inf, dire
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> paths = cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=0)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
     >>> paths.distances
-    array([ 0.,  4.,  7.,  9., 12., 13.])
+    array([0., 4., 5., 7.])
     >>> paths.predecessors
-    array([-9999,     0,     1,     2,     2,     4], dtype=int32)
-    >>> cuda_shortest_paths.shortest_paths("workflow/samples/sample1.txt", source=5, limit=10, directed=False).distances
-    array([inf,  8.,  6.,  6.,  1.,  0.])
+    array([-9999,     0,     1,     2], dtype=int32)
+    >>> cuda_shortest_paths.shortest_paths(graph, source=3, limit=5, directed=False).distances
+    array([inf,  3.,  2.,  0.])
     """
     return last.solver(graph, directed).shortest_paths(source, limit=limit)
 
@@ -171,9 +193,11 @@ def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.all_pairs("workflow/samples/sample1.txt").distances[3]
-    array([inf, 14., 17.,  0., 22.,  6.])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.all_pairs(graph).distances[3]
+    array([inf,  6.,  7.,  0.])
     """
     return last.solver(graph, directed).all_pairs()
 
@@ -185,6 +209,7 @@ def distances(
     *,
     dtype: DTypeLike = np.float64,
     limit: float = np.inf,
+    second: ArrayLike | None = None,
     out: str = "host",
     directed: bool = True,
 ) -> Distances:
@@ -194,12 +219,14 @@ def distances(
     ----------
     graph, limit, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (k,)
+    sources : array_like of int, or of labels, shape (k,)
         Vertices in any order; duplicates are allowed.
-    targets : array_like of int, shape (t,), optional
+    targets : array_like of int, or of labels, shape (t,), optional
         Vertices in any order; duplicates are allowed. All vertices by default.
     dtype : {float64, float32, int32}
         The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, which is summed along the shortest paths; see `routes`.
     out : {"host", "device"}
         With "device" the distances stay on the card as a device array, which CuPy and PyTorch use without a copy.
 
@@ -213,7 +240,8 @@ def distances(
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
         result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2. With ``out="device"``, also if there is no GPU.
+        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
+        also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -229,15 +257,17 @@ def distances(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", sources=[0, 5]).distances
-    array([[ 0.,  4.,  7.,  9., 12., 13.],
-           [inf,  8., 11., 13., 16.,  0.]])
-    >>> cuda_shortest_paths.distances("workflow/samples/sample1.txt", [0, 5], targets=[3, 0], dtype="int32").distances
-    array([[         9,          0],
-           [        13, 2147483647]], dtype=int32)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.distances(graph, sources=[0, 3]).distances
+    array([[ 0.,  4.,  5.,  7.],
+           [inf,  6.,  7.,  0.]])
+    >>> cuda_shortest_paths.distances(graph, [0, 3], targets=[3, 0], dtype="int32").distances
+    array([[         7,          0],
+           [         0, 2147483647]], dtype=int32)
     """
-    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, out=out)
+    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, second=second, out=out)
 
 
 def distance_pieces(
@@ -273,54 +303,79 @@ def distance_pieces(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> graph = "workflow/samples/sample1.txt"
-    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 5, 1], targets=[3], rows=2):
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 3, 1], targets=[3], rows=2):
     ...     print(which, rows.tolist())
-    slice(0, 2, None) [[9.0], [13.0]]
-    slice(2, 3, None) [[5.0]]
+    slice(0, 2, None) [[7.0], [0.0]]
+    slice(2, 3, None) [[3.0]]
     """
     solver = last.solver(graph, directed)
     return solver.distance_pieces(sources, targets, dtype=dtype, limit=limit, rows=rows)
 
 
 def nearest(
-    graph: GraphLike, sources: ArrayLike, k: int, *, reverse: bool = False, directed: bool = True
-) -> sparse.csr_array:
-    """Find the `k` vertices that are nearest to each source, and their distances.
+    graph: GraphLike,
+    sources: ArrayLike | None,
+    k: int,
+    *,
+    targets: ArrayLike | None = None,
+    limit: float = np.inf,
+    reverse: bool = False,
+    directed: bool = True,
+) -> sparse.csr_array | Nearest:
+    """Find the `k` vertices that are nearest to each source, or the `k` nearest of some facilities.
 
     Parameters
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,)
-        Vertices in any order; duplicates are allowed.
+    sources : array_like of int, or of labels, shape (s,), or None
+        Vertices in any order; duplicates are allowed. With `targets`, None stands for all vertices.
     k : int
-        Number of vertices, 1 or more. The source is one of them. Ties are broken by the vertex's number.
+        Number of vertices, 1 or more. Without `targets`, the source is one of them.
+    targets : array_like of int, or of labels, shape (t,), optional
+        The facilities to choose from. All vertices by default. Duplicates count once.
+    limit : float, default inf
+        The largest distance, 0 or more.
     reverse : bool, default False
         If True, find distances to each source, not from each source.
 
     Returns
     -------
+    Nearest
+        If `targets` is given. Ties are broken by the position in `targets`.
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
-        A row has fewer than `k` entries if the source reaches fewer vertices.
+        Otherwise. A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as
+        the source's own, are explicit entries. A row has fewer than `k` entries if the source reaches fewer vertices.
+        Ties are broken by the vertex's number.
 
     Raises
     ------
     InputError
-        As in `distances`. Also if `k` is not an integer of 1 or more.
+        As in `distances`. Also if `k` is not an integer of 1 or more, or if `sources` is None without `targets`.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
+    Notes
+    -----
+    With `targets`, a search in a contraction hierarchy ascends from each target and then sweeps once over all vertices,
+    so it takes about as long for one source as for all.
+
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.nearest("workflow/samples/sample1.txt", [0, 5], k=3)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.nearest(graph, [0, 3], k=3)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 2, 5], [0.0, 4.0, 7.0, 8.0, 11.0, 0.0])
+    ([0, 1, 2, 1, 2, 3], [0.0, 4.0, 5.0, 6.0, 7.0, 0.0])
+    >>> found = cuda_shortest_paths.nearest(graph, None, k=1, targets=[3, 2])
+    >>> found.targets.ravel().tolist(), found.distances.ravel().tolist(), found.counts.tolist()
+    ([2, 2, 2, 3], [5.0, 1.0, 0.0, 0.0], [1, 3])
     """
-    return last.solver(graph, directed).nearest(sources, k, reverse=reverse)
+    return last.solver(graph, directed).nearest(sources, k, targets=targets, limit=limit, reverse=reverse)
 
 
 def reachable(
@@ -332,7 +387,7 @@ def reachable(
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (s,)
+    sources : array_like of int, or of labels, shape (s,)
         Vertices in any order; duplicates are allowed.
     limit : float
         The largest distance, 0 or more.
@@ -342,7 +397,8 @@ def reachable(
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices. Distances of 0, such as the source's own, are explicit entries.
+        A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as the source's
+        own, are explicit entries.
 
     Raises
     ------
@@ -353,11 +409,13 @@ def reachable(
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [0, 5], limit=8)
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.reachable(graph, [0, 3], limit=5)
     >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 5], [0.0, 4.0, 7.0, 8.0, 0.0])
-    >>> cuda_shortest_paths.reachable("workflow/samples/sample1.txt", [3], limit=5, reverse=True).indices.tolist()
+    ([0, 1, 2, 3], [0.0, 4.0, 5.0, 0.0])
+    >>> cuda_shortest_paths.reachable(graph, [3], limit=5, reverse=True).indices.tolist()
     [1, 2, 3]
     """
     return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
@@ -370,7 +428,7 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
     ----------
     graph, directed
         See `shortest_paths`.
-    sources : array_like of int, shape (k,), optional
+    sources : array_like of int, or of labels, shape (k,), optional
         All vertices by default.
 
     Returns
@@ -390,12 +448,111 @@ def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, direct
 
     Examples
     --------
+    >>> import numpy as np
     >>> import cuda_shortest_paths
-    >>> found = cuda_shortest_paths.eccentricities("workflow/samples/sample1.txt", sources=[0, 3])
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> found = cuda_shortest_paths.eccentricities(graph, sources=[0, 3])
     >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
-    ([13, 22], [5, 4], [45, 59])
+    ([7, 7], [3, 2], [16, 13])
     """
     return last.solver(graph, directed).eccentricities(sources)
+
+
+def pair_distances(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    dtype: DTypeLike = np.float64,
+    out: str = "host",
+    directed: bool = True,
+) -> Distances:
+    """Find the distance of each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed. Arrays of int32 take the least time.
+    dtype, out
+        See `distances`.
+
+    Returns
+    -------
+    Distances
+        Distances of shape (p,).
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `distances`. InputError also if there are not as many sources as targets.
+
+    Notes
+    -----
+    If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
+    each distinct source is searched.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cuda_shortest_paths
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> cuda_shortest_paths.pair_distances(graph, [0, 3], [3, 1]).distances
+    array([7., 6.])
+    """
+    return last.solver(graph, directed).pair_distances(sources, targets, dtype=dtype, out=out)
+
+
+def routes(
+    graph: GraphLike,
+    sources: ArrayLike,
+    targets: ArrayLike,
+    *,
+    second: ArrayLike | None = None,
+    out: str = "host",
+    directed: bool = True,
+) -> Routes:
+    """Find a shortest path for each of several pairs: from sources[i] to targets[i].
+
+    Parameters
+    ----------
+    graph, directed
+        See `shortest_paths`.
+    sources, targets : array_like of int, shape (p,)
+        Vertices; duplicates are allowed.
+    second : array_like of float, shape (e,), optional
+        A second value of each edge, such as its length in metres if weights are seconds, in the order of the list of
+        edges that the graph was made from. It is summed along each route.
+    out : {"host", "device"}
+        With "device" edges, vertices and sums stay on the card as device arrays. Vertices are numbers then.
+
+    Returns
+    -------
+    Routes
+
+    Raises
+    ------
+    InputError, NotEnoughMemory, NegativeCycleError
+        As in `pair_distances`. InputError also if `second` is not a finite number for each edge.
+
+    Notes
+    -----
+    Of several shortest paths, the same one is found with and without a GPU. If a contraction hierarchy suits the graph,
+    its elimination tree decides: the highest vertex of the path is as deep in the tree as possible. Otherwise the path
+    has as few edges as possible. Of parallel edges, the cheapest counts, and of several, the first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import cuda_shortest_paths
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> routes = cuda_shortest_paths.routes(graph, [0, 3], [3, 1])
+    >>> routes.distances.tolist(), routes[0].vertices.tolist()
+    ([7.0, 6.0], [0, 1, 2, 3])
+    """
+    return last.solver(graph, directed).routes(sources, targets, second=second, out=out)
 
 
 def _documented_by(function: Callable) -> Callable[[Method], Method]:
@@ -425,8 +582,8 @@ class Solver:
 
     Parameters
     ----------
-    graph, directed
-        See `shortest_paths`.
+    graph, directed, labels
+        See `prepare`.
 
     Raises
     ------
@@ -435,16 +592,23 @@ class Solver:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from cuda_shortest_paths import Solver
-    >>> with Solver("workflow/samples/sample1.txt") as solver:
+    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
+    >>> with Solver(graph) as solver:
     ...     solver.path(0, 3), solver.path(1, 0)
     ([0, 1, 2, 3], None)
     """
 
-    def __init__(self, graph: GraphLike, *, directed: bool = True) -> None:
+    def __init__(self, graph: GraphLike, *, directed: bool = True, labels: bool = True) -> None:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
-        self.graph, self.card = read if directed else read.undirected(), Card.visible()
+        if not check_flag(labels, "labels") and isinstance(read, Graph):
+            read = read.without_labels()
+        if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
+            read = replace(read, network=Network(read.edges))
+        self.graph, self._card = read if directed else read.undirected(), Card.visible()
+        self._prepared = self.graph
         self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
         self._closed = False
         self._lock = _new_lock(self)
@@ -453,13 +617,24 @@ class Solver:
     def _read(self, graph: Any) -> Graph | FloatGraph:
         return as_graph(graph)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if not name.startswith("_")]
+
+    def __repr__(self) -> str:
+        """Return the graph, its size, the card and what is laid out on the card."""
+        graph, engines = self.graph, [vars(self).get(name) for name in ("_in_whole_numbers", "_in_float64")]
+        size = f"{graph.name}: {graph.vertices:,} vertices, {graph.arcs:,} arcs"
+        prepared = [name for engine in engines if engine for name in engine.prepared]
+        state = ["closed"] if self._closed else prepared
+        return f"{type(self).__name__}({'; '.join([size, self._card.name if self._card else 'no GPU', *state])})"
+
     @property
     def on_card(self) -> bool:
         """Whether searches may run on a card."""
-        return self.card is not None
+        return self._card is not None
 
     def __enter__(self) -> Solver:
-        with self.working():
+        with self._working():
             return self
 
     def __exit__(self, *error: object) -> None:
@@ -471,14 +646,16 @@ class Solver:
             self._closed = True
             if self.on_card and driver.forked():
                 return  # the memory on the card belongs to the parent
-            for name in ("in_whole_numbers", "in_float64", "_reversed"):
+            for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
                 vars(self).pop(name, None)
+            if isinstance(new := vars(self.graph).get("new_weights"), NewWeights):
+                new.leave_card()
             if self._uses_gpu:
                 with self._context:
                     card.free_pending()
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def _working(self) -> Iterator[None]:
         """Hold the lock, and use the card of this solver's first search. Raises InputError if the solver is closed."""
         with self._lock:
             if self.on_card:
@@ -498,26 +675,82 @@ class Solver:
         return card.using(card.current()) if self._uses_gpu else nullcontext()
 
     @cached_property
-    def in_whole_numbers(self) -> WholeNumbers:
+    def _in_whole_numbers(self) -> WholeNumbers:
         """The object that searches in integers."""
         assert isinstance(self.graph, Graph)
         return WholeNumbers(self.graph)
 
     @cached_property
-    def in_float64(self) -> Float64:
+    def _in_float64(self) -> Float64:
         """The object that searches in float64."""
-        return Float64(FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph)
+        graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
+        return Float64(graph, self.graph.destinations)
+
+    def reweight(self, weights: Any) -> None:
+        """Change the weights of edges, and close edges or open them again.
+
+        Later results are those of a new graph with these weights and the same unit. The graph keeps its arcs, so a
+        contraction hierarchy keeps its order, and the card only adapts its weights. To insert an edge, prepare a new
+        graph.
+
+        Parameters
+        ----------
+        weights : array_like, shape (e,)
+            For each edge that the graph was made from, in their order (`Graph.edges` has the edge of each arc). For a
+            graph of arcs, for each arc in the order of ``graph.indices``. ``inf`` closes an edge; a later finite weight
+            opens it again. In a graph with turns, the costs of turns stay.
+            For a `Graph`, other weights are integers or floats from 0 to 2**31 - 2 times `Graph.unit`. They are rounded
+            to multiples of the unit; if it is 1, they must be whole. For a SciPy sparse array with other weights, they
+            may be any finite numbers.
+
+        Raises
+        ------
+        InputError
+            If `weights` has a wrong length or type, or a weight is out of range. The solver is then unchanged.
+
+        Examples
+        --------
+        >>> import cuda_shortest_paths
+        >>> from cuda_shortest_paths.graph import Graph
+        >>> roads = Graph.from_edges([0, 1, 0], [1, 2, 2], [4, 1, 9])
+        >>> with cuda_shortest_paths.prepare(roads) as solver:
+        ...     solver.reweight([4, float("inf"), 9])
+        ...     solver.path(0, 2)
+        [0, 2]
+        """
+        with self._working():
+            given = weight_column(weights, self._edge_count, self.graph.name)
+            changed: Any = {}
+            if not isinstance(self._prepared, Graph):
+                graph: Graph | FloatGraph = reweighted_floats(self._prepared, given)
+            else:
+                scale, whole_only = self._prepared.scale, self._prepared.unit == 1
+                engine = self._in_whole_numbers.reweighted(given, scale, whole_only=whole_only)
+                graph, changed = engine.graph, {"_in_whole_numbers": engine}
+            backward = vars(self).get("_reversed")
+            for name in ("_in_whole_numbers", "_in_float64", "_reversed", "_pairs"):
+                vars(self).pop(name, None)
+            self.graph = graph
+            vars(self).update(changed)
+            if backward and changed:
+                backward.reweight(given)
+                self._reversed = backward
+
+    @cached_property
+    def _edge_count(self) -> int:
+        """The number of edges that the graph was made from."""
+        return int(self._prepared.edges.max(initial=-1)) + 1
 
     def _answer(self, ask: Callable[[Engine], Answer]) -> Answer:
         """Ask the engines in order: integers, then float64."""
         if isinstance(self.graph, Graph):
             try:
-                return ask(self.in_whole_numbers)
+                return ask(self._in_whole_numbers)
             except NotInIntegers:
                 pass
-        return ask(self.in_float64)
+        return ask(self._in_float64)
 
-    def shortest_paths(self, source: int, out: str = "host", *, limit: float = np.inf) -> Paths:
+    def shortest_paths(self, source: Hashable, out: str = "host", *, limit: float = np.inf) -> Paths:
         """Find shortest paths from one source to all vertices.
 
         Parameters
@@ -528,6 +761,7 @@ class Solver:
             If "device", the results stay on the card as two device arrays of int32, shape (n,). CuPy and PyTorch use
             them without a copy (``__cuda_array_interface__``). If there is no path, the distance is 2**31 - 1 and the
             predecessor -1. No later search changes these arrays.
+            If the unit of the graph's weights is not 1, distances are of float64, and ``inf`` if there is no path.
 
         Returns
         -------
@@ -541,28 +775,38 @@ class Solver:
             is negative. With ``out="device"``, also if there is no GPU, if `limit` is given, or if a weight or a
             distance is not an integer from 0 to 2**31 - 2.
         """
-        source, limit, out = self.graph.check_source(source), _check_limit(limit), _check_out(out)
+        source, limit, out = self.graph.check_source(source), self._limit(limit), _check_out(out)
         if out == "device" and limit < np.inf:
             raise InputError('out="device" cannot be combined with a limit: take the results on the host')
         if out == "device":
             with self._left_on_card() as whole:
                 found = whole.near_far.search(source)
                 distances, predecessors = found.give()  # allocates arrays for the next result while the kernels run
+                distances = whole.near_far.in_users_unit(distances)
                 found.run.wait()
             return Paths(distances, predecessors, NEAR_FAR, ON_CARD)
-        with self.working():
-            return self._answer(lambda engine: engine.paths(source, limit))
+        with self._working():
+            return self._in_users_unit(self._answer(lambda engine: engine.paths(source, limit)))
+
+    def _limit(self, limit: float) -> float:
+        """Check a limit and return it in the graph's units."""
+        return self.graph.scale.units_within(_check_limit(limit))
+
+    def _in_users_unit(self, found: Paths) -> Paths:
+        """Convert the distances to the user's unit in place."""
+        self.graph.scale.apply(found.distances)
+        return found
 
     @contextmanager
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
-        with self.working():
+        with self._working():
             if not self.on_card:
                 raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
             if not isinstance(self.graph, Graph):
                 raise self._too_long_for_card()
             try:
-                yield self.in_whole_numbers
+                yield self._in_whole_numbers
             except NotInIntegers:
                 raise self._too_long_for_card() from None
 
@@ -572,17 +816,17 @@ class Solver:
             "the host"
         )
 
-    def path(self, source: int, target: int) -> list[int] | None:
+    def path(self, source: Hashable, target: Hashable) -> list | None:
         """Find a shortest path between two vertices.
 
         Parameters
         ----------
-        source, target : int
-            Vertices; they are numbered from 0.
+        source, target : int, or label
+            Vertices.
 
         Returns
         -------
-        list of int or None
+        list of int, or of labels, or None
             The vertices of the path, from source to target; None if there is no path.
 
         Raises
@@ -597,7 +841,9 @@ class Solver:
         path = [target]
         while (before := int(found.predecessors[path[-1]])) != NO_PREDECESSOR:
             path.append(before)
-        return path[::-1]
+        if self.graph.entries(np.array(target)) != target:
+            del path[0]  # the end of paths to the target, to which an additional arc leads
+        return self.graph.named(np.array(path[::-1])).tolist()
 
     @_documented_by(all_pairs)
     def all_pairs(self) -> Paths:
@@ -605,15 +851,15 @@ class Solver:
         for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
-        with self.working():
-            return self._answer(lambda engine: engine.all_pairs())
+        with self._working():
+            return self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
 
         Parameters
         ----------
-        sources : array_like of int, shape (k,)
+        sources : array_like of int, or of labels, shape (k,)
             Vertices in any order; duplicates are allowed.
         limit
             See `shortest_paths`.
@@ -629,7 +875,7 @@ class Solver:
             If the sources are not a one-dimensional array of vertices, `limit` is not a number of 0 or more, or the
             result does not fit in the host's memory. Also if `limit` is given and a weight is negative.
         """
-        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, _check_limit(limit)
+        sources, n, limit = check_sources(self.graph, sources), self.graph.vertices, self._limit(limit)
         what = f"{self.graph.name}: paths from {len(sources):,} sources take"
         for_pair = FLOAT_BYTES if limit == np.inf else LIMITED_BYTES
         memory.require(for_pair * len(sources) * n, what, "take fewer sources at once")
@@ -639,8 +885,8 @@ class Solver:
                 return found
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
 
-        with self.working():
-            return self._answer(lambda engine: engine.paths_from(sources, limit))
+        with self._working():
+            return self._in_users_unit(self._answer(lambda engine: engine.paths_from(sources, limit)))
 
     @_documented_by(distances)
     def distances(
@@ -650,14 +896,17 @@ class Solver:
         *,
         dtype: DTypeLike = np.float64,
         limit: float = np.inf,
+        second: ArrayLike | None = None,
         out: str = "host",
     ) -> Distances:
         wanted, out = self._wanted(sources, targets, dtype, limit), _check_out(out)
+        if second is not None:
+            return self._with_second(wanted, second, out)
         if out == "device":
             with self._left_on_card() as whole:
                 found, key = whole.fill_on_card(wanted)
                 found = found.reshape(wanted.shape)
-            return Distances(wanted.sources, wanted.targets, found, key, ON_CARD)
+            return Distances(*self._ends(wanted), found, key, ON_CARD)
         memory.require(
             wanted.row_bytes * len(wanted.sources),
             f"{self.graph.name}: distances from {len(wanted.sources):,} sources to {len(wanted.targets):,} vertices "
@@ -665,7 +914,71 @@ class Solver:
             "take fewer sources at once (distance_pieces), or eccentricities",
         )
         found = np.empty(wanted.shape, wanted.dtype)
-        return Distances(wanted.sources, wanted.targets, found, *self._fill(wanted, found))
+        return Distances(*self._ends(wanted), found, *self._fill(wanted, found))
+
+    def _ends(self, wanted: Wanted) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sources and targets, by their labels if they have some."""
+        return self.graph.named(wanted.sources), self.graph.named(wanted.targets)
+
+    @cached_property
+    def _pairs(self) -> PairSearch:
+        """Searches between pairs."""
+        whole = self._in_whole_numbers if isinstance(self.graph, Graph) else None
+        return PairSearch(self.graph, whole, self._integer_rows)
+
+    def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each of some distinct sources with its distances in the graph's integers, float64, (n,)."""
+        n = self.graph.vertices
+        most = max(1, PIECE // n)
+        for start in range(0, len(sources), most):
+            some = sources[start : start + most]
+            wanted = Wanted(some, np.arange(n), True, np.dtype(np.float64), np.inf, len(some))
+            found = np.empty(wanted.shape)
+            self._answer(lambda engine, wanted=wanted, found=found: engine.fill(wanted, found))  # type: ignore[misc]
+            yield from zip(some.tolist(), found, strict=True)
+
+    def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
+        """Return the wanted distances with sums of a second value."""
+        values, on_card = values_of_edges(self.graph, second), out == "device"
+        with self._left_on_card() if on_card else self._working():
+            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
+
+    @_documented_by(pair_distances)
+    def pair_distances(
+        self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
+    ) -> Distances:
+        kind, on_card, (given, ends) = (
+            self._check_type(dtype),
+            _check_out(out) == "device",
+            self._pair_ends(sources, targets),
+        )
+        with self._left_on_card() if on_card else self._working():
+            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
+
+    @_documented_by(routes)
+    def routes(
+        self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
+    ) -> Routes:
+        on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
+        values = None if second is None else values_of_edges(self.graph, second)
+        with self._left_on_card() if on_card else self._working():
+            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
+
+    def _pair_ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+        """Return the ends of pairs. Large arrays of integers are checked later: on the card, if they go there."""
+        plain = not isinstance(self.graph, Graph) or self.graph.network is None
+        given, ends = (
+            values
+            if plain and isinstance(values, np.ndarray) and values.dtype in (np.int32, np.int64) and values.ndim == 1
+            else check_sources(self.graph, values, name)
+            for values, name in ((sources, "source"), (targets, "target"))
+        )
+        if len(given) != len(ends):
+            raise InputError(f"{len(given):,} sources and {len(ends):,} targets: give as many of each")
+        return given, ends
 
     @_documented_by(distance_pieces)
     def distance_pieces(
@@ -691,44 +1004,144 @@ class Solver:
 
     def _fill(self, wanted: Wanted, found: np.ndarray) -> tuple:
         """Fill an array with the wanted distances; return variant, reason and rounds."""
-        with self.working():
+        with self._working():
             return self._answer(lambda engine: engine.fill(wanted, found))
 
     def _wanted(self, sources: ArrayLike, targets: ArrayLike | None, dtype: DTypeLike, limit: float) -> Wanted:
         """Check the arguments of `distances`."""
         given = check_sources(self.graph, sources)
-        every = targets is None
-        ends = np.arange(self.graph.vertices) if targets is None else check_sources(self.graph, targets, "target")
-        kind, most = _check_type(dtype), _check_limit(limit)
-        if kind == np.int32 and not isinstance(self.graph, Graph):
+        ends = np.arange(self.graph.destinations) if targets is None else check_sources(self.graph, targets, "target")
+        every = targets is None and len(ends) == self.graph.vertices
+        kind, most = self._check_type(dtype), self._limit(limit)
+        return Wanted(given, ends, every, kind, most, len(np.unique(given)), self.graph.scale)
+
+    def _check_type(self, dtype: DTypeLike) -> np.dtype:
+        kind = _check_type(dtype)
+        if kind == np.int32 and (self.graph.scale != (1, 1) or not isinstance(self.graph, Graph)):
             raise no_int32(self.graph.name)
-        return Wanted(given, ends, every, kind, most, len(np.unique(given)))
+        return kind
 
     @_documented_by(nearest)
-    def nearest(self, sources: ArrayLike, k: int, *, reverse: bool = False) -> sparse.csr_array:
-        given, count = check_sources(self.graph, sources), _check_positive(k, "k")
-        reverse = check_flag(reverse, "reverse")
-        with self.working():
-            return (self._backward if reverse else self)._select(given, nearest=count)
+    def nearest(
+        self,
+        sources: ArrayLike | None,
+        k: int,
+        *,
+        targets: ArrayLike | None = None,
+        limit: float = np.inf,
+        reverse: bool = False,
+    ) -> sparse.csr_array | Nearest:
+        given = None if sources is None else check_sources(self.graph, sources)
+        count, limit, reverse = _check_positive(k, "k"), self._limit(limit), check_flag(reverse, "reverse")
+        if targets is not None:
+            return self._nearest_of(given, check_sources(self.graph, targets, "target"), count, limit, reverse)
+        if given is None:
+            raise InputError("sources=None, all vertices, is for the nearest of some targets: give targets")
+        with self._working():
+            return (self._backward if reverse else self)._select(given, limit=limit, nearest=count)
+
+    def _nearest_of(
+        self, sources: np.ndarray | None, targets: np.ndarray, k: int, limit: float, reverse: bool
+    ) -> Nearest:
+        """Find the `k` nearest of some targets; see `nearest`."""
+        n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
+        if sources is None and self._has_turns:
+            sources = self.graph.entries(np.arange(self.graph.destinations))
+        first.sort()  # the positions of distinct targets
+        wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
+        what = f"{self.graph.name}: {k:,} targets for each of {wanted.size:,} sources take"
+        memory.require(12 * k * wanted.size, what, "take fewer sources at once")
+        counts = np.zeros(len(targets), np.int64)
+        with self._working():
+            found = (wanted.k and wanted.size and self._sweep(wanted)) or self._nearest_in_tables(wanted)
+        counts[first] = found.counts
+        less = (0, 0), (0, k - wanted.k)
+        nearest = np.pad(found.targets, less, constant_values=-1) if k > wanted.k else found.targets
+        distances = np.pad(found.distances, less, constant_values=np.inf) if k > wanted.k else found.distances
+        every = np.arange(n) if sources is None else sources
+        return Nearest(self.graph.named(every), self._named(nearest), distances, counts, found.variant, found.reason)
+
+    def _sweep(self, wanted: Facilities) -> FoundNearest | None:
+        """Find the nearest targets in a hierarchy; return None if none suits."""
+        if not isinstance(self.graph, Graph):
+            return None
+        if wanted.reverse and self._has_turns:
+            assert wanted.sources is not None
+            ends, starts = self.graph.known(wanted.sources), self.graph.entries(wanted.targets)
+            wanted = wanted._replace(sources=ends, targets=starts)
+        try:
+            found = self._in_whole_numbers.nearest(wanted)
+        except NotInIntegers:
+            return None
+        if found and self._has_turns:
+            found = found._replace(targets=np.where(found.targets < 0, -1, self.graph.known(found.targets)))
+        return found
+
+    def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
+        """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
+        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        sources = np.arange(n) if wanted.sources is None else wanted.sources
+        once, inverse = np.unique(sources, return_inverse=True)
+        nearest = KeptNearest(len(once), k)
+        forward = len(once) <= len(targets)
+        solver = self._backward if forward == wanted.reverse else self
+        starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
+        dtype, how = np.dtype(np.float64), ("", "")
+        rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
+        for first in range(0, max(1, len(starts)), rows):
+            piece = starts[first : first + rows]
+            table = np.empty((len(piece), len(ends)))
+            how = solver._fill(Wanted(piece, ends, False, dtype, wanted.limit, len(piece)), table)[:2]
+            table[table > wanted.limit] = np.inf
+            if forward:
+                nearest.take_rows(first, table)
+            else:
+                for place, row in enumerate(table, first):
+                    nearest.insert(place, row)
+        found, distances = nearest.found[:, inverse].T, np.ascontiguousarray(nearest.distances[:, inverse].T)
+        self.graph.scale.apply(distances)
+        counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
+        vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
+        return FoundNearest(np.ascontiguousarray(vertices), distances, counts, *how)
+
+    def _named(self, vertices: np.ndarray) -> np.ndarray:
+        """Return the labels of vertices if the graph has labels; for -1, no vertex, -1 or None."""
+        labels = self.graph.labels if isinstance(self.graph, Graph) else None
+        if labels is None:
+            return vertices
+        named, none = labels[vertices], vertices < 0
+        if none.any():
+            named = named if named.dtype.kind in "iu" else named.astype(object)
+            named[none] = -1 if named.dtype.kind in "iu" else None
+        return named
 
     @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
-        given, limit = check_sources(self.graph, sources), _check_limit(limit)
+        given, limit = check_sources(self.graph, sources), self._limit(limit)
         reverse = check_flag(reverse, "reverse")
-        with self.working():
+        with self._working():
             return (self._backward if reverse else self)._select(given, limit=limit)
 
     def _select(self, sources: np.ndarray, *, limit: float = np.inf, nearest: int | None = None) -> sparse.csr_array:
         """Return the vertices within the limit, or the nearest, of each source."""
         once = np.unique(sources)
-        found = self._answer(lambda engine: engine.select(once, limit, nearest))
+        found = self._answer(lambda engine: engine.select(once, np.inf if nearest else limit, nearest))
         rows = [found[source] for source in sources.tolist()]
+        if nearest and limit < np.inf:
+            rows = [(vertices[within := distances <= limit], distances[within]) for vertices, distances in rows]
         indptr = starts([len(vertices) for vertices, _ in rows])
         indices, data = (
             np.concatenate([np.zeros(0, kind), *column]).astype(kind, copy=False)
             for kind, column in zip((np.int32, np.float64), zip(*rows, strict=True) if rows else ((), ()), strict=True)
         )
-        return sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        self.graph.scale.apply(data)
+        selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
+        return selected[:, : self.graph.destinations] if self._has_turns else selected
+
+    @property
+    def _has_turns(self) -> bool:
+        """Whether the graph has vertices that the user does not know, by `with_turns`."""
+        return self.graph.destinations < self.graph.vertices
 
     @property
     def _backward(self) -> Solver:
@@ -737,8 +1150,17 @@ class Solver:
 
     @cached_property
     def _reversed(self) -> Solver | None:
-        graph = self.graph.reversed()
-        return None if graph is self.graph else Solver(graph)  # a solver that refers to itself would stay alive
+        graph, prepared, new = self.graph.reversed(), self._prepared, vars(self.graph).get("new_weights")
+        if graph is self.graph:
+            return None  # a solver that refers to itself would stay alive
+        if not isinstance(prepared, Graph):
+            return Solver(graph)
+        if not prepared.network:
+            prepared = replace(prepared, network=Network(prepared.edges))
+        solver = Solver(prepared.with_arcs_reversed())  # with closed arcs, and with the edge of each arc
+        if new:
+            solver.reweight(new.as_given)
+        return solver
 
     def eccentricities(self, sources: ArrayLike | None = None, *, reciprocals: bool = False) -> Eccentricities:
         """Find each source's farthest vertex, and the number of reached vertices and the sum of distances to them.
@@ -747,7 +1169,7 @@ class Solver:
 
         Parameters
         ----------
-        sources : array_like of int, shape (k,), optional
+        sources : array_like of int, or of labels, shape (k,), optional
             All vertices by default.
         reciprocals : bool, default False
             Whether to sum the reciprocal distances too. In a hierarchy the sums' last digits vary from call to call.
@@ -762,14 +1184,51 @@ class Solver:
         InputError
             If the sources are not a one-dimensional array of vertices.
         """
-        given = np.arange(self.graph.vertices) if sources is None else check_sources(self.graph, sources)
+        every = np.arange(self.graph.destinations)
+        given = self.graph.entries(every) if sources is None else check_sources(self.graph, sources)
         once, inverse = np.unique(given, return_inverse=True)
         reciprocals = check_flag(reciprocals, "reciprocals")
 
-        with self.working():
+        with self._working():
             found = self._answer(lambda engine: engine.eccentricities(once, reciprocals=reciprocals))
-        arrays = {name: value for name, value in vars(found).items() if isinstance(value, np.ndarray)}
-        return replace(found, **{name: array[inverse] for name, array in arrays.items()})  # type: ignore[arg-type]
+        arrays: Any = {name: value[inverse] for name, value in vars(found).items() if isinstance(value, np.ndarray)}
+        scale = self.graph.scale
+        if scale != (1, 1):
+            for name in ("eccentricity", "total"):
+                arrays[name] = scale.apply(arrays[name].astype(np.float64))
+            if reciprocals:
+                arrays["reciprocals"] *= scale.divisor / scale.factor
+        arrays |= {name: self.graph.named(arrays[name]) for name in ("sources", "farthest")}
+        return replace(found, **arrays)
+
+
+class KeptNearest:
+    """The k nearest of the targets that were seen so far, of each of s sources. Targets are numbered from 0.
+
+    distances: float64, (k, s), in ascending order. found: int64, (k, s), the targets; -1 if there is none.
+    """
+
+    def __init__(self, sources: int, k: int) -> None:
+        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1)
+
+    def take_rows(self, first: int, table: np.ndarray) -> None:
+        """Set the nearest of all targets of the sources from `first` on. table: a row for each of these sources."""
+        order = np.argsort(table, axis=1, kind="stable")[:, : len(self.found)]
+        distances = np.take_along_axis(table, order, axis=1).T
+        of_piece = slice(first, first + len(table))
+        self.distances[:, of_piece], self.found[:, of_piece] = distances, np.where(np.isinf(distances), -1, order.T)
+
+    def insert(self, target: int, distances: np.ndarray) -> None:
+        """Insert a target, whose number is larger than those seen so far. distances: from each source, (s,)."""
+        nearer = np.flatnonzero(distances < self.distances[-1])
+        row, kept, found = distances[nearer], self.distances[:, nearer], self.found[:, nearer]
+        place = (kept <= row).sum(axis=0)
+        for i in range(len(kept) - 1, 0, -1):
+            moved = place < i
+            kept[i, moved], found[i, moved] = kept[i - 1, moved], found[i - 1, moved]
+        at = place, np.arange(len(nearer))
+        kept[at], found[at] = row, target
+        self.distances[:, nearer], self.found[:, nearer] = kept, found
 
 
 def _check_out(out: str) -> str:

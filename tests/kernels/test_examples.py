@@ -1,11 +1,17 @@
-"""The examples in the docstrings run as written in the installed library, with or without a GPU."""
-
-from pathlib import Path
+"""The examples in the docstrings run as written in the installed library, with or without a GPU and without files."""
 
 from tests.support import package
 
-ROOT = Path(__file__).parents[2]
-MODULES = ("", ".graph", ".io", ".library.centrality", ".library.csgraph", ".library.networkx", ".library.solver")
+MODULES = (
+    "",
+    ".graph",
+    ".io",
+    ".library.centrality",
+    ".library.csgraph",
+    ".library.networkx",
+    ".library.solver",
+    ".turns",
+)
 CODE = """
 import doctest, importlib, sys
 for module in sys.argv[1:]:
@@ -16,5 +22,5 @@ for module in sys.argv[1:]:
 
 def test_the_examples_of_the_docstrings_run(tmp_path):
     names = [f"{package.NAME}{module}" for module in MODULES]
-    ran = package.python(package.unpacked(tmp_path), "-c", CODE, *names, cwd=ROOT)
+    ran = package.python(package.unpacked(tmp_path), "-c", CODE, *names, cwd=tmp_path)
     assert ran.returncode == 0, ran.stdout + ran.stderr

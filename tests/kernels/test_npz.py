@@ -166,7 +166,7 @@ def test_a_wrong_header(kind, header, refused):
 
 
 def test_objects_are_not_loaded(kind, refused):
-    assert "Object arrays cannot be loaded" in refused(kind, with_array(kind, ARRAYS[kind][0], [None]))
+    assert "Object arrays" in refused(kind, with_array(kind, ARRAYS[kind][0], [None]))
 
 
 def test_no_zip_or_none_of_ours(kind, refused):
@@ -177,7 +177,7 @@ def test_no_zip_or_none_of_ours(kind, refused):
 def test_an_array_longer_than_its_header_says(kind, refused):
     name = f"{ARRAYS[kind][0]}.npy"
     longer = members(WHOLE[kind])[name] + bytes(4)
-    assert "is longer than its header says" in refused(kind, zipped(members(WHOLE[kind]) | {name: longer}))
+    assert "longer than its header" in refused(kind, zipped(members(WHOLE[kind]) | {name: longer}))
 
 
 def test_each_array_missing_or_of_another_type_or_shape(kind, refused):
@@ -288,5 +288,5 @@ def test_more_bytes_than_there_is_memory(kind, tmp_path, monkeypatch):
     (tmp_path / "large.npz").write_bytes(zipped(members(WHOLE[kind]) | {"a": bytes(10**4)}, zipfile.ZIP_DEFLATED))
     monkeypatch.setattr(memory, "host_memory", lambda: 10**4)
     monkeypatch.setattr(np.lib.format, "read_array", None)  # nothing is read
-    with pytest.raises(InputError, match=r"large\.npz: a .* of this size takes 1\d,\d+ bytes of memory, this"):
+    with pytest.raises(InputError, match=r"large\.npz: .* 1\d,\d+ bytes "):
         load(kind, tmp_path / "large.npz")

@@ -18,9 +18,9 @@ REFUSED = """
 import pytest
 from kernels.errors import InputError
 
-with pytest.raises(InputError, match="a graph must be a Graph .* or a SciPy sparse array, not <class "):
-    kernels.shortest_paths(roads, 0)
-with kernels.prepare(graph / 2) as solver, pytest.raises(InputError, match="is for whole weights"):
+with pytest.raises(InputError, match="<class "):
+    cuda_shortest_paths.shortest_paths(roads, 0)
+with cuda_shortest_paths.prepare(graph / 2) as solver, pytest.raises(InputError, match="whole weights"):
     solver.shortest_paths(0, out="device")
 """
 

@@ -1,8 +1,12 @@
 """The code blocks of the pages in docs/."""
 
 import re
+import sys
 from pathlib import Path
 
+import kernels
+
+sys.modules.setdefault("cuda_shortest_paths", kernels)  # the name that the pages import
 DOCS = Path(__file__).parents[2] / "docs"
 
 

@@ -4,6 +4,7 @@ The samples are the project's own too, though nothing is archived of them.
 """
 
 import csv
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -14,6 +15,12 @@ ROOT = Path(__file__).parents[2]
 
 
 ARCHIVES = [folder for folder in sorted((ROOT / "results/archive").glob("*/")) if measurements.files(folder)]
+
+
+@cache
+def archived_rows(archive: str):
+    """Return the rows of an archive by its name, read once a process; not to be changed."""
+    return measurements.load_folder(ROOT / "results/archive" / archive)
 
 
 def _archived() -> list[dict[str, str]]:

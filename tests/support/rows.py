@@ -59,12 +59,12 @@ def put_rows(rows, folder):
 
 def rows_of(times, device="test card", **more):
     """Return two rows for each {(algorithm/variant, dataset): median of kernels_s}; more: other columns."""
-    found = [
+    rows = [
         measurement(key, dataset, repeat, 2 * seconds, kernels_s=factor * seconds, device=device, **more)
         for (key, dataset), seconds in times.items()
         for repeat, factor in ((1, 0.9), (2, 1.1))
     ]
-    return frame(found)
+    return frame(rows)
 
 
 def frame(found):

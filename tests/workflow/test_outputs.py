@@ -57,7 +57,7 @@ def test_a_failure_leaves_what_a_link_leads_to():
 @pytest.mark.parametrize("target", ["missing/file", "link"])
 def test_a_link_that_leads_nowhere_is_refused(target):
     Path("link").symlink_to(target)
-    with pytest.raises(InputError, match=f"^link: a link to {target}, where no file can be"):
+    with pytest.raises(InputError, match=f"^link: a link to {target}"):
         write("link")
     assert os.readlink("link") == target
     assert entries() == ["link"]
@@ -68,7 +68,7 @@ def test_a_folder_and_a_socket_are_refused():
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind("socket")
         for name in ("folder", "socket"):
-            with pytest.raises(InputError, match=f"^{name}: this is a {name}: name a file"):
+            with pytest.raises(InputError, match=f"^{name}: this is a {name}"):
                 write(name)
         assert stat.S_ISSOCK(os.stat("socket").st_mode)
     assert entries() == ["folder", "socket"]
@@ -77,7 +77,7 @@ def test_a_folder_and_a_socket_are_refused():
 def test_a_block_device_is_refused(monkeypatch):
     Path("disk").write_text("old")
     monkeypatch.setattr(io.stat, "S_IFMT", lambda mode: stat.S_IFBLK)
-    with pytest.raises(InputError, match=r"^disk: this is a block device: name a file"):
+    with pytest.raises(InputError, match=r"^disk: this is a block device"):
         write("disk")
     assert Path("disk").read_text() == "old"
 
@@ -132,9 +132,9 @@ def test_what_is_open_for_reading_only_is_refused():
     Path("in").write_text("old")
     with open("in") as file:
         path = f"/dev/fd/{file.fileno()}"
-        with pytest.raises(InputError, match=f"^{path}: not open for writing: name a file"):
+        with pytest.raises(InputError, match=f"^{path}: not open"):
             write(path)
-    with pytest.raises(InputError, match=f"^{path}: not open for writing: name a file"):  # closed by now
+    with pytest.raises(InputError, match=f"^{path}: not open"):  # closed by now
         write(path)
     assert Path("in").read_text() == "old"
 

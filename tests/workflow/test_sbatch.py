@@ -69,12 +69,9 @@ def test_a_model_with_a_hyphen(tmp_path):
 @pytest.mark.parametrize(
     ("site", "said"),
     [
-        (
-            {"GPU_MODEL": "a100-sxm4", "GPU_REQUEST": "gres"},
-            "GPU_MODEL: a100-sxm4: .* unset GPU_REQUEST, or .*constraint=",
-        ),
-        ({"GPU_MODEL": "gpu:h100:8"}, "GPU_MODEL: 'gpu:h100:8' is no model of a card: .* as h100 for gpu:h100:8"),
-        ({"GPU_REQUEST": "gress"}, "GPU_REQUEST: 'gress' is no form of a request: set it to gpus or gres"),
+        ({"GPU_MODEL": "a100-sxm4", "GPU_REQUEST": "gres"}, "GPU_MODEL: a100-sxm4: .*GPU_REQUEST"),
+        ({"GPU_MODEL": "gpu:h100:8"}, "GPU_MODEL: 'gpu:h100:8' "),
+        ({"GPU_REQUEST": "gress"}, "GPU_REQUEST: 'gress' .* gpus or gres"),
     ],
 )
 def test_a_request_that_cannot_be_submitted_is_refused_before_any_job(tmp_path, site, said):
@@ -114,34 +111,23 @@ def test_a_job_asks_for_the_time_of_all_its_cells(calls):
 
 
 CELL, PART = "results/cells/a/b/nyc.csv", "results/all_pairs/nyc/4/2.parquet"
-TIME, MEMORY = (
-    "exceeded its time limit: raise it with --set-resources",
-    "ran out of memory: raise the limit with --set-resources",
-)
-AGAIN = "run the same command again"
 
 
 @pytest.mark.parametrize(
     ("rule", "output", "state", "written", "advice"),
     [
-        ("measure", CELL, "TIMEOUT", None, f"{TIME} measure:runtime=MINUTES"),
-        ("all_pairs_shard", PART, "TIMEOUT", None, f"{TIME} all_pairs_shard:runtime=MINUTES"),
-        ("measure_sources", "results/sources/nyc.csv", "TIMEOUT", None, f"{TIME} measure_sources:runtime=MINUTES"),
-        (
-            "measure_many_sources",
-            "results/many_sources/nyc.csv",
-            "TIMEOUT",
-            None,
-            f"{TIME} measure_many_sources:runtime=MINUTES",
-        ),
-        ("measure_sweep", "results/delta_sweep.csv", "TIMEOUT", None, f"{TIME} measure_sweep:runtime=MINUTES"),
-        ("peak", "results/peak.csv", "OUT_OF_MEMORY", None, f"{MEMORY} peak:mem_mb=MEGABYTES"),
-        ("job", NYC_JOB, "TIMEOUT", "CANCELLED DUE TO TIME LIMIT", f"{TIME} job:runtime=MINUTES"),
-        ("job", NYC_JOB, "OUT_OF_MEMORY", None, f"{MEMORY} job:mem_mb=MEGABYTES"),
-        ("job", NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", f"{MEMORY} job:mem_mb=MEGABYTES"),
-        ("job", NYC_JOB, "CANCELLED", "error: Exceeded job memory limit", f"{MEMORY} job:mem_mb=MEGABYTES"),
-        ("job", NYC_JOB, "NODE_FAIL", None, f"lost its node: {AGAIN}"),
-        ("job", NYC_JOB, "CANCELLED", "", f"was cancelled: {AGAIN}"),
+        ("measure", CELL, "TIMEOUT", None, "measure:runtime="),
+        ("all_pairs_shard", PART, "TIMEOUT", None, "all_pairs_shard:runtime="),
+        ("measure_sources", "results/sources/nyc.csv", "TIMEOUT", None, "measure_sources:runtime="),
+        ("measure_many_sources", "results/many_sources/nyc.csv", "TIMEOUT", None, "measure_many_sources:runtime="),
+        ("measure_sweep", "results/delta_sweep.csv", "TIMEOUT", None, "measure_sweep:runtime="),
+        ("peak", "results/peak.csv", "OUT_OF_MEMORY", None, "peak:mem_mb="),
+        ("job", NYC_JOB, "TIMEOUT", "CANCELLED DUE TO TIME LIMIT", "job:runtime="),
+        ("job", NYC_JOB, "OUT_OF_MEMORY", None, "job:mem_mb="),
+        ("job", NYC_JOB, "FAILED", "error: Detected 1 oom_kill event", "job:mem_mb="),
+        ("job", NYC_JOB, "CANCELLED", "error: Exceeded job memory limit", "job:mem_mb="),
+        ("job", NYC_JOB, "NODE_FAIL", None, "lost its node"),
+        ("job", NYC_JOB, "CANCELLED", "", "was cancelled"),
         ("job", NYC_JOB, "FAILED", "error: an error of the job's own", None),
     ],
 )
@@ -153,5 +139,6 @@ def test_advice_is_by_rule_and_slurms_state_and_what_it_wrote(tmp_path, rule, ou
         f"Error in rule {rule}:\n message: SLURM-job '4711' failed, SLURM status is: '{state}'.\n"
         f" output: {output} (update), b\n log: {path} (check it"
     )
-    expected = [f"{output}: Slurm job 4711 {advice}"] if advice else []
-    assert allocation.advice(f"{log}\n{log}") == 2 * expected
+    lines = allocation.advice(f"{log}\n{log}")
+    assert len(lines) == (2 if advice else 0)
+    assert all(line.startswith(f"{output}: Slurm job 4711 ") and advice in line for line in lines)

@@ -152,8 +152,8 @@ def check_content(path: Path, expected: io.GraphCounts | None = None) -> None:
     for part in io.unpacked(path):
         size += len(part)
         if size > most:
-            found = f"more than {most:,} bytes of text, too many for the {expected.arcs:,} arcs that config says"
-            raise InputError(f"{found}: {expected.advice}")
+            reason = f"more than {most:,} bytes of text, too many for the {expected.arcs:,} arcs that config says"
+            raise InputError(f"{reason}: {expected.advice}")
     named = io.COMPRESSIONS.get(Path(path.name.removesuffix(".part")).suffix.lower())
     if named and io.compression_of(path) != named:
         raise InputError(f"not a {named.name} file")

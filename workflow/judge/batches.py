@@ -33,15 +33,15 @@ def medians(rows: Measurements) -> Medians:
     )
 
 
-def pairs(found: Medians, left: str, right: str, dataset: str) -> pd.DataFrame:
+def pairs(of_batches: Medians, left: str, right: str, dataset: str) -> pd.DataFrame:
     """Return the batches in which one job measured both variants.
 
     Indexed by batch: left, right (s), rounds (the fewer), host_id and card_uuid, which is empty if both ran on a CPU.
     Raises InputError if a batch's two cells are of different cards or hosts.
     """
-    names, datasets, batch = (found.index.get_level_values(key) for key in KEYS)
+    names, datasets, batch = (of_batches.index.get_level_values(key) for key in KEYS)
     compared = (datasets == dataset) & (batch != "")
-    one, other = (found[compared & (names == name)].droplevel(KEYS[:2]) for name in (left, right))
+    one, other = (of_batches[compared & (names == name)].droplevel(KEYS[:2]) for name in (left, right))
     both = one.add_suffix(" left").join(other.add_suffix(" right"), how="inner")
     on_cards = (both["card_uuid left"] != "") & (both["card_uuid right"] != "")
     for place, checked in (("host_id", True), ("card_uuid", on_cards)):
@@ -62,13 +62,13 @@ def pairs(found: Medians, left: str, right: str, dataset: str) -> pd.DataFrame:
     )
 
 
-def ratios(found: Medians, left: str, right: str, dataset: str) -> pd.Series:
+def ratios(of_batches: Medians, left: str, right: str, dataset: str) -> pd.Series:
     """Return left's speed-up over right by batch. Raises as `pairs`."""
-    both = pairs(found, left, right, dataset)
+    both = pairs(of_batches, left, right, dataset)
     return both["right"] / both["left"]
 
 
-def speed_up(found: Medians, left: str, right: str, dataset: str) -> verdicts.Estimate | None:
+def speed_up(of_batches: Medians, left: str, right: str, dataset: str) -> verdicts.Estimate | None:
     """Estimate left's speed-up over right; None if no job measured both. Raises as `pairs`."""
-    by_batch = ratios(found, left, right, dataset)
+    by_batch = ratios(of_batches, left, right, dataset)
     return verdicts.estimate(by_batch) if len(by_batch) else None

@@ -198,15 +198,15 @@ def claims(path: Path = CLAIMS) -> list[Claim]:
     """
     rows = paper.claims(path)
     numbers = {row["id"]: number for number, row in enumerate(rows, start=1)}
-    found = []
+    listed = []
     for row in rows:
         try:
             reading = row["reading"].format_map(numbers)
         except (KeyError, ValueError) as error:
             raise InputError(f"{path} (claim {row['id']}): reading: no claim {error}: correct the file") from None
         names = {column: tuple(row[column].split()) for column in ("right", "datasets")}
-        found.append(Claim(**row | names | {"number": numbers[row["id"]], "reading": reading}))
-    return found
+        listed.append(Claim(**row | names | {"number": numbers[row["id"]], "reading": reading}))
+    return listed
 
 
 def rule(tolerance: float) -> list[str]:
@@ -238,9 +238,9 @@ def rule(tolerance: float) -> list[str]:
     ]
 
 
-def judge(claim: Claim, dataset: str, found: Medians, tolerance: float) -> Finding:
+def judge(claim: Claim, dataset: str, of_batches: Medians, tolerance: float) -> Finding:
     """Judge the claim on one dataset from batches."""
-    findings = [_compare(claim, over, dataset, found, tolerance) for over in claim.right]
+    findings = [_compare(claim, over, dataset, of_batches, tolerance) for over in claim.right]
     missing = [finding for finding in findings if finding.verdict == UNKNOWN]
     return missing[0] if missing else _strongest(findings)
 
@@ -248,20 +248,20 @@ def judge(claim: Claim, dataset: str, found: Medians, tolerance: float) -> Findi
 def _strongest(findings: list[Finding]) -> Finding:
     """Return the finding that decides a claim over several competitors: as claimed only if each finding is."""
     order = (OPPOSITE, verdicts.LESS, verdicts.MORE, SAME, INCONCLUSIVE, FEW, CLAIMED)
-    found = min(findings, key=lambda finding: (order.index(finding.verdict), finding.estimate.value))
+    decisive = min(findings, key=lambda finding: (order.index(finding.verdict), finding.estimate.value))
     left_out = {batch for one in findings for batch in one.verdict_without_batch}
     without = {
         batch: min((one.verdict_without_batch.get(batch, one.verdict) for one in findings), key=order.index)
         for batch in left_out
     }
-    return replace(found, verdict_without_batch=without)
+    return replace(decisive, verdict_without_batch=without)
 
 
-def _compare(claim: Claim, over: str, dataset: str, found: Medians, tolerance: float) -> Finding:
+def _compare(claim: Claim, over: str, dataset: str, of_batches: Medians, tolerance: float) -> Finding:
     """Judge the claim over one competitor, from all batches and without each of them."""
-    both = batches.pairs(found, claim.left, over, dataset)
+    both = batches.pairs(of_batches, claim.left, over, dataset)
     if both.empty:
-        measured = found.index[found.index.get_level_values("dataset") == dataset].get_level_values("column")
+        measured = of_batches.index[of_batches.index.get_level_values("dataset") == dataset].get_level_values("column")
         missing = [name for name in (claim.left, over) if name not in measured]
         return Finding(UNKNOWN, why=f"no time of {', '.join(missing)}" if missing else "not measured in one job")
     times = both[["left", "right"]]
@@ -323,13 +323,13 @@ def select(rows: Measurements, listed: list[Claim]) -> Measurements:
 
 def audit(rows: Measurements, listed: list[Claim], tolerance: float) -> list[Audited]:
     """Judge the claims from the rows of `select`."""
-    found = batches.medians(rows)
+    of_batches = batches.medians(rows)
     reasons = rows[rows["throttling"] != ""].groupby([measurements.variants(rows), "dataset"])["throttling"].first()
     return [
         Audited(
             claim,
             {dataset: judge_paper(claim, dataset, tolerance) for dataset in claim.datasets},
-            here := {dataset: judge(claim, dataset, found, tolerance) for dataset in claim.datasets},
+            here := {dataset: judge(claim, dataset, of_batches, tolerance) for dataset in claim.datasets},
             {dataset: of_program(claim, dataset, here[dataset].over) for dataset in claim.datasets},
             {dataset: _throttled(claim, dataset, reasons) for dataset in claim.datasets},
         )
@@ -348,14 +348,14 @@ def of_program(claim: Claim, dataset: str, over: str) -> Estimate | None:
     None if the program was not measured.
     """
     names = [name for name in claim.right if over in ("", name)]
-    found = [original.estimate(claim.left, name, dataset, differences=claim.by_seconds) for name in names]
-    return min(found, key=lambda one: one.value) if found and all(found) else None
+    estimates = [original.estimate(claim.left, name, dataset, differences=claim.by_seconds) for name in names]
+    return min(estimates, key=lambda one: one.value) if estimates and all(estimates) else None
 
 
 def disagreeing(one: Audited, tolerance: float) -> dict[str, str]:
     """Return the datasets with a `disagreement`, and its words."""
-    found = {dataset: disagreement(one, dataset, tolerance) for dataset in one.from_batches}
-    return {dataset: where for dataset, where in found.items() if where}
+    disagreements = {dataset: disagreement(one, dataset, tolerance) for dataset in one.from_batches}
+    return {dataset: where for dataset, where in disagreements.items() if where}
 
 
 def disagreement(one: Audited, dataset: str, tolerance: float) -> str:

@@ -35,6 +35,7 @@ def medians() -> pd.Series:
     return rows.assign(column=columns.variants(rows)).groupby(["column", "dataset", "batch"])["seconds"].median()
 
 
+@cache
 def estimate(left: str, right: str, dataset: str, *, differences: bool = False) -> Estimate | None:
     """Estimate the program's speed-up of left over right, or the difference in seconds; None if it was not measured.
 

@@ -56,12 +56,12 @@ def estimate(values: Sequence[float], *, differences: bool = False) -> Estimate:
     values = np.asarray(values, float)
     scaled = values if differences else np.log(values)
     mean, count = scaled.mean(), len(values)
-    found = mean, scaled.min(), scaled.max(), np.nan, np.nan
+    numbers = mean, scaled.min(), scaled.max(), np.nan, np.nan
     if count >= MIN_BATCHES:
         half = _half_width(scaled.std(ddof=1), count)
         further = half * np.sqrt(count + 1)
-        found = mean, mean - half, mean + half, mean - further, mean + further
-    value, low, high, next_low, next_high = map(float, found if differences else np.exp(found))
+        numbers = mean, mean - half, mean + half, mean - further, mean + further
+    value, low, high, next_low, next_high = map(float, numbers if differences else np.exp(numbers))
     ends = INTERVAL if count >= MIN_BATCHES else RANGE if count > 1 else ""
     return Estimate(value, low, high, count, ends, next_low, next_high, differences)
 
@@ -78,11 +78,11 @@ def expected_inside(count: int) -> tuple[float, int, int]:
     return CONFIDENCE * count, int(low), int(high)
 
 
-def decide(found: Estimate, regions: Mapping[str, Region]) -> str:
+def decide(estimated: Estimate, regions: Mapping[str, Region]) -> str:
     """Return the first word whose region holds the interval, else INCONCLUSIVE; FEW without an interval."""
-    if not found.has_interval:
+    if not estimated.has_interval:
         return FEW
-    inside = (word for word, (low, high) in regions.items() if low < found.low and found.high < high)
+    inside = (word for word, (low, high) in regions.items() if low < estimated.low and estimated.high < high)
     return next(inside, INCONCLUSIVE)
 
 

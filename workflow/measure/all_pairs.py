@@ -58,12 +58,12 @@ def search(graph: Graph, part: Part, setting: StepContext) -> pd.DataFrame:
     sources = np.array_split(hierarchy.vertices, part.shards)[part.shard - 1]  # near each other: their ways are shared
     drawn = np.random.default_rng(SEED).choice(graph.vertices, min(graph.vertices, part.sample), replace=False)
     checked = sources[np.isin(sources, drawn)]
-    found, times = reduced(graph, sources, part.block)
-    rows = pd.DataFrame({name: getattr(found, name) for name in store.COLUMNS[1:]}, index=found.sources)
+    results, times = reduced(graph, sources, part.block)
+    rows = pd.DataFrame({name: getattr(results, name) for name in store.COLUMNS[1:]}, index=results.sources)
     rows = rows.reindex(range(graph.vertices), fill_value=0).assign(**{TO_VERTEX: 0})
     searches = all_pairs.ManySourceSearch(graph, reduces=False, run=Run(block=part.block))
     check_distances(searches, rows, checked)
-    if not graph.directed and (found.reached == graph.vertices).all():  # else a sum may include an infinite distance
+    if not graph.directed and (results.reached == graph.vertices).all():  # else a sum may include an infinite distance
         rows[TO_VERTEX] = all_pairs.sums_over_sources(searches, sources)
     counts = hierarchy.counts
     rows.attrs = {
@@ -85,28 +85,28 @@ def reduced(graph: Graph, sources: np.ndarray, block: int) -> tuple[all_pairs.Re
     searches = all_pairs.ManySourceSearch(graph, reduces=True, run=Run(block=block))
     all_pairs.reduced(searches, sources[:1])  # loads the kernels
     loaded = searches.search_s
-    found = all_pairs.reduced(searches, sources)
+    results = all_pairs.reduced(searches, sources)
     measured = {"customize_s": searches.customize_s, "search_s": searches.search_s - loaded}
     if card.SIMULATED:
-        return found, {"started": started, "card": None, **dict.fromkeys(measured)}
-    return found, {"started": started, "card": {"before": before, "after": card.card_state()}, **measured}
+        return results, {"started": started, "card": None, **dict.fromkeys(measured)}
+    return results, {"started": started, "card": {"before": before, "after": card.card_state()}, **measured}
 
 
-def check_distances(searches: all_pairs.ManySourceSearch, found: pd.DataFrame, sources: np.ndarray) -> None:
+def check_distances(searches: all_pairs.ManySourceSearch, results: pd.DataFrame, sources: np.ndarray) -> None:
     """Compare all distances from the sources, and the sources' rows, with the oracle's."""
     graph = searches.on_card.graph
     for piece in searches.pieces(sources):
         for place, expected in enumerate(oracle.rows(graph, piece)):
             (row,) = searches.rows([place])
-            check_source(f"{graph.name}, source {piece[place]}", expected, row, found.loc[piece[place]])
+            check_source(f"{graph.name}, source {piece[place]}", expected, row, results.loc[piece[place]])
 
 
-def check_source(name: str, expected: np.ndarray, distances: np.ndarray, found: pd.Series) -> None:
+def check_source(name: str, expected: np.ndarray, distances: np.ndarray, results: pd.Series) -> None:
     """Raise WrongResult that names the first value of a source that is not the oracle's."""
     true = oracle.reduce_row(expected)
     values = [(f"distance of vertex {v}", distances[v], expected[v]) for v in np.flatnonzero(distances != expected)[:1]]
-    values += [(column, found[column], value) for column, value in true.items()]
-    values += [("distance of the farthest", expected[found["farthest"]], true["eccentricity"])]
+    values += [(column, results[column], value) for column, value in true.items()]
+    values += [("distance of the farthest", expected[results["farthest"]], true["eccentricity"])]
     for what, value, right in values:
         if value != right:
             raise WrongResult(f"{name}: {what} is {value}, but {right} by the oracle's row")

@@ -51,8 +51,8 @@ def measure_job(
         if journal.runs:
             logging.info("%s: continuing after %d finished runs", out, len(journal.runs))
         seed = int(step.digest(f"{batch}/{loaded.name}".encode()), 16)
-        rows, found = measure.make(protocols, loaded, setting, batch, seed, journal.runs, journal.add)
-        measure.publish(rows, found, out, simulated=on_gpu and card.SIMULATED)
+        rows, cell_records = measure.make(protocols, loaded, setting, batch, seed, journal.runs, journal.add)
+        measure.publish(rows, cell_records, out, simulated=on_gpu and card.SIMULATED)
         journal.delete()
 
 

@@ -51,10 +51,10 @@ class Sample:
             v = np.flatnonzero(row != expected)[0]
             self.refuse(source, f"distance of vertex {v} is {row[v]}, the oracle says {expected[v]}")
 
-    def check_reduced(self, source: int, found: all_pairs.Reduced, position: int) -> None:
+    def check_reduced(self, source: int, reductions: all_pairs.Reduced, position: int) -> None:
         """Raise WrongResult for the first value that differs from that of the oracle's row."""
         for what in ("eccentricity", "reached", "total"):
-            value, expected = int(getattr(found, what)[position]), self.expected[source][what]
+            value, expected = int(getattr(reductions, what)[position]), self.expected[source][what]
             if value != expected:
                 self.refuse(source, f"{what} is {value}, but {expected} by the oracle's row")
 
@@ -122,8 +122,8 @@ def repeats(kind: str, graph: Graph, sample: Sample, options: dict, block: int) 
         repeat += 1
         searches.poison()
         started = datetime.now(UTC).isoformat(timespec="seconds")
-        seconds, found = search(kind, searches, sources)
-        checked = check_sample(searches, found, sources, sample)
+        seconds, reductions = search(kind, searches, sources)
+        checked = check_sample(searches, reductions, sources, sample)
         due = min(due, max(1, int(options["budget_s"] // seconds)))
         own = {"kind": kind, "repeat": repeat, "sources": len(sources), "search_s": seconds}
         yield own | {"rows_checked": checked, "started": started}
@@ -142,20 +142,20 @@ def search(
     """Return the seconds on the card, and the reductions; of kind rows None, since the rows stay on the card."""
     before = searches.search_s
     if kind == REDUCED:
-        found = all_pairs.reduced(searches, sources)
-        return searches.search_s - before, found
+        reductions = all_pairs.reduced(searches, sources)
+        return searches.search_s - before, reductions
     (_,) = searches.pieces(sources)
     return searches.search_s - before, None
 
 
 def check_sample(
-    searches: all_pairs.ManySourceSearch, found: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
+    searches: all_pairs.ManySourceSearch, reductions: all_pairs.Reduced | None, sources: np.ndarray, sample: Sample
 ) -> int:
     """Compare what was found of the sample with the oracle's; return the number of checked sources."""
     positions = sample.of(sources)
     for source, position in zip(sources[positions].tolist(), positions, strict=True):
-        if found:
-            sample.check_reduced(source, found, position)
+        if reductions:
+            sample.check_reduced(source, reductions, position)
         else:
             sample.check_row(source, *searches.rows([position]))
     return len(positions)

@@ -24,8 +24,8 @@ def measure(variant: Variant, graph: Path, protocol: dict, out: Path, setting: S
     """Measure a variant on a packed graph; write a row a run to `out` and a record beside it."""
     variant.check_installed()
     with reserved_for([variant], out, setting.cores):
-        rows, found = make({variant: protocol}, packed(graph), setting)
-        publish(rows, found, out, simulated=variant.on_gpu and card.SIMULATED)
+        rows, cell_records = make({variant: protocol}, packed(graph), setting)
+        publish(rows, cell_records, out, simulated=variant.on_gpu and card.SIMULATED)
 
 
 @contextmanager
@@ -55,13 +55,13 @@ def reserved_for(variants: Iterable[Variant], out: Path, cores: int) -> Abstract
 
 def lacking(variants: Iterable[Variant]) -> dict[Variant, str]:
     """Return the variants that cannot run here for lack of a package, each with the reason."""
-    found = {}
+    reasons = {}
     for variant in variants:
         try:
             variant.check_installed()
         except NotInstalled as error:
-            found[variant] = str(error)
-    return found
+            reasons[variant] = str(error)
+    return reasons
 
 
 def packed(path: Path) -> Graph:
@@ -100,27 +100,27 @@ def make(
         if keep:
             keep(*runs[-1])
     states = {"before": before, "after": card.card_state()} if on_card else None
-    rows, found = [], []
+    rows, cell_records = [], []
     for variant, protocol in wanted.items():
         common = known[variant.on_gpu] | cell_columns(variant, graph, protocol) | {"batch": batch}
         of_record = common | {"protocol": protocols[variant], "card": states if variant.on_gpu else None}
-        found.append({name: of_record[name] for name in records.FIELDS if name != "batch" or batch})
+        cell_records.append({name: of_record[name] for name in records.FIELDS if name != "batch" or batch})
         common = {name: value for name, value in common.items() if name in COLUMNS}
         mine = [row for key, row in runs if key == variant.key]
         rows += [common | row for row in rounds.finished(mine, protocol)]  # kept rows have the commit of their run
-    return rows, found
+    return rows, cell_records
 
 
-def publish(rows: list[dict], found: list[dict], out: Path, *, simulated: bool) -> None:
+def publish(rows: list[dict], cell_records: list[dict], out: Path, *, simulated: bool) -> None:
     """Check rows and records, then write the CSV and the JSON beside it."""
     text = schema(simulated=simulated).to_csv(rows, out)
     path = records.beside(out)
-    for record in found:
+    for record in cell_records:
         records.check_record(record, path)
     if path.name == records.OF_JOB:
-        record_text = records.text({records.name(record): record for record in found}, text)
+        record_text = records.text({records.name(record): record for record in cell_records}, text)
     else:
-        record_text = records.text_of_cell(found[0], text)
+        record_text = records.text_of_cell(cell_records[0], text)
     with atomic(out, "w") as csv_file, atomic(path, "w") as json_file:
         csv_file.write(text)
         json_file.write(record_text)

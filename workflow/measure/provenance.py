@@ -103,8 +103,8 @@ def state_of_project(commit: str) -> tuple[str, bool | None]:
 
 def packages() -> dict[str, str]:
     """Return the versions of the installed packages that a time may depend on."""
-    found = {}
+    versions = {}
     for name in PACKAGES:
         with suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
+            versions[name] = importlib.metadata.version(name)
+    return versions

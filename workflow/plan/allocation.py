@@ -148,10 +148,10 @@ def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
     """
     partition = os.environ.get("GPU_PARTITION" if on_gpu else "CPU_PARTITION") or None
     model = (on_gpu and os.environ.get("GPU_MODEL")) or None
-    found = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
+    asked = {"gpu": int(on_gpu), "gpu_model": model, "gres": None, "slurm_partition": partition}
     # Without Slurm `gpu` stays 1: it keeps two timed runs from sharing the card.
     if not (on_gpu and on_slurm):
-        return found
+        return asked
     request = os.environ.get("GPU_REQUEST") or "gpus"
     if request not in ("gpus", "gres"):
         raise InputError(f"GPU_REQUEST: {request!r} is no form of a request: set it to gpus or gres")
@@ -166,10 +166,10 @@ def of_device(on_gpu: bool, *, on_slurm: bool) -> dict[str, int | str | None]:
             "job:constraint=FEATURE measure:constraint=FEATURE"
         )
     if request == "gres":
-        return found | {"gpu": 0, "gpu_model": None, "gres": ":".join(filter(None, ("gpu", model, "1")))}
+        return asked | {"gpu": 0, "gpu_model": None, "gres": ":".join(filter(None, ("gpu", model, "1")))}
     if hyphened:
-        return found | {"gpu": 0, "gpu_model": None, "slurm_extra": f"-G {model}:1"}
-    return found
+        return asked | {"gpu": 0, "gpu_model": None, "slurm_extra": f"-G {model}:1"}
+    return asked
 
 
 def requested(asked: Mapping[str, int | str]) -> str:

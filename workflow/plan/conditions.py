@@ -27,11 +27,11 @@ def identity(entry: dict) -> dict:
 
 def protocol_of(config: dict, algorithm: str = "", variant: str = "", simulated: bool = False) -> dict:
     """Return how cells (of a variant) are measured, or simulated: then with the simulator's blocks and tiles."""
-    found = config["protocol"] | (config["simulator"] if simulated else {})
-    found = {key: value for key, value in found.items() if key not in OF_BATCHES}
+    protocol = config["protocol"] | (config["simulator"] if simulated else {})
+    protocol = {key: value for key, value in protocol.items() if key not in OF_BATCHES}
     if variant and find(algorithm, variant).ours:
-        found |= {key: max(found[key], least) for key, least in config["extensions"].items()}
-    return found
+        protocol |= {key: max(protocol[key], least) for key, least in config["extensions"].items()}
+    return protocol
 
 
 def settings_text(protocol: dict) -> str:

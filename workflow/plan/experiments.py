@@ -41,7 +41,7 @@ class Job(NamedTuple):
 
 def cells_of(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
     """Return the cells that config names, of the given datasets or of all."""
-    found = []
+    cells = []
     for dataset in config["datasets"] if datasets is None else datasets:
         entry = config["datasets"][dataset]
         for key, on_gpu in (("cpu", False), ("gpu", True)):
@@ -51,8 +51,8 @@ def cells_of(config: dict, datasets: Iterable[str] | None = None) -> list[Cell]:
                 except InputError as error:
                     raise InputError(f"config: datasets.{dataset}.{key}: {error}") from None
                 kept = [v for v in chosen if not any(fnmatch(v.key, skip) for skip in entry.get("skip", []))]
-                found += [Cell(v.algorithm, v.name, dataset) for v in kept]
-    return list(dict.fromkeys(found))
+                cells += [Cell(v.algorithm, v.name, dataset) for v in kept]
+    return list(dict.fromkeys(cells))
 
 
 def named_cells(config: dict) -> list[Cell]:
@@ -102,11 +102,11 @@ def claimed_cells(config: dict) -> list[Cell]:
 
 def jobs(config: dict) -> dict[Job, list[Cell]]:
     """Return the cells of each job: those of tables and named_cells, without the cells of `protocol.once`."""
-    found: dict[Job, list[Cell]] = {}
+    by_job: dict[Job, list[Cell]] = {}
     for cell in [*table_cells(config, *tables.DEFINITIONS), *named_cells(config)]:
         if not any(fnmatch(cell.key, pattern) for pattern in config["protocol"]["once"]):
-            found.setdefault(Job(cell.registered.problem, cell.dataset), []).append(cell)
-    return found
+            by_job.setdefault(Job(cell.registered.problem, cell.dataset), []).append(cell)
+    return by_job
 
 
 def targets(config: dict) -> dict[str, list[Cell]]:

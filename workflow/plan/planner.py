@@ -146,11 +146,11 @@ class Plan:
     @cached_property
     def raw_entries(self) -> dict[str, tuple[str, dict]]:
         """For each downloaded file, the name and entry of the first dataset that uses it."""
-        found: dict[str, tuple[str, dict]] = {}
+        entries: dict[str, tuple[str, dict]] = {}
         for name, entry in configuration.raw_entries(self.config).items():
             if (file := raw_name(entry)) and not local(entry):
-                found.setdefault(file, (name, entry))
-        return found
+                entries.setdefault(file, (name, entry))
+        return entries
 
     def raw_path(self, entry: dict) -> str:
         """Return the path of an entry's raw file. The file may not exist yet."""
@@ -198,8 +198,8 @@ class Plan:
 
     def cell_protocol(self, wildcards) -> str:
         simulated = wildcards.folder == "simulated"
-        found = conditions.protocol_of(self.config, wildcards.algorithm, wildcards.variant, simulated)
-        return conditions.settings_text(found)
+        protocol = conditions.protocol_of(self.config, wildcards.algorithm, wildcards.variant, simulated)
+        return conditions.settings_text(protocol)
 
     def job_cells(self, wildcards) -> list[Cell]:
         return self.jobs[Job(wildcards.problem, wildcards.dataset)]
@@ -227,9 +227,9 @@ class Plan:
         a changed entry itself.
         """
         graph, path = result_paths.graph_file(dataset), records.beside(Path(measured))
-        found = records.read(path) if path.exists() else {}
+        recorded = records.read(path) if path.exists() else {}
         identity = conditions.identity(self.dataset(dataset))
-        same = any(record["graph"].get("entry") == identity for record in found.values())
+        same = any(record["graph"].get("entry") == identity for record in recorded.values())
         return ancient(graph) if same else graph
 
     def batch_files(self, wildcards) -> list[str]:

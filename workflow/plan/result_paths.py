@@ -97,9 +97,9 @@ def files_of_cells(jobs: Jobs, names: Sequence[str], wanted: Sequence[Cell], als
     made = to_make(jobs, names, wanted)
     wanted = [*wanted, *also]
     mine, _ = _split(jobs, wanted)
-    found = [path for job in mine for path in sorted(Path().glob(job_file("*", *job)))]
-    found += [path for cell in wanted if (path := Path(cell_file(*cell))).exists()]
-    return [*made, *(str(path.resolve()) for path in found if str(path) not in made)]
+    existing = [path for job in mine for path in sorted(Path().glob(job_file("*", *job)))]
+    existing += [path for cell in wanted if (path := Path(cell_file(*cell))).exists()]
+    return [*made, *(str(path.resolve()) for path in existing if str(path) not in made)]
 
 
 def measured_here() -> list[Path]:

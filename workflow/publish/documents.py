@@ -28,7 +28,7 @@ def fill(text: str, name: str, content: str, page: Path | str = "README.md") -> 
     if not pattern.search(text):
         raise InputError(f"{page}: the markers of {name} are missing: <!-- begin {name} --> and <!-- end {name} -->")
     shown = re.sub("<(?!br>)", "&lt;", content.strip())
-    return pattern.sub(lambda found: f"{found[1]}{shown}\n{found[2]}", text)
+    return pattern.sub(lambda markers: f"{markers[1]}{shown}\n{markers[2]}", text)
 
 
 def narrow(table: pd.DataFrame) -> str:

@@ -27,15 +27,15 @@ def text(measured: Mapping[str, Measurements], others: Container[str], tolerance
         for claim in listed:
             read = [replace(claim, about=about) for about in READINGS.values()]
             audited = claims.audit(claims.select(rows, read), read, tolerance)
-            found = {
+            outcomes = {
                 marked(dataset, others): [one.from_batches[dataset].verdict for one in audited]
                 for dataset in audited[0].from_batches
             }
-            if len(found) > 1:
-                found["as a whole"] = [outcome(one.from_batches) for one in audited]
+            if len(outcomes) > 1:
+                outcomes["as a whole"] = [outcome(one.from_batches) for one in audited]
             lines += [
                 {"Card": card, "Claim": str(claim.number), "Graph": name, **dict(zip(READINGS, words, strict=True))}
-                for name, words in found.items()
+                for name, words in outcomes.items()
                 if len(set(words)) > 1
             ]
     return from_template("about", lines=lines, table=pd.DataFrame(lines))

@@ -71,14 +71,14 @@ def answer(audited: AuditedByCard) -> str:
     cards = []
     for name, ones in audited.items():
         both, apart = compared({first: mine, name: ones})
-        found = [finding for one in ones for finding in deciding(one.from_batches).values()]
+        decided = [finding for one in ones for finding in deciding(one.from_batches).values()]
         cards.append(
             {
                 "name": name,
                 "both": both,
                 "same": both - len(apart),
-                "batches": [finding.estimate.batches for finding in found],
-                "hosts": [len(finding.hosts) for finding in found],
+                "batches": [finding.estimate.batches for finding in decided],
+                "hosts": [len(finding.hosts) for finding in decided],
             }
         )
     total = sum(len(one.from_batches) for one in mine)
@@ -103,7 +103,7 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
     return from_template(
         "claims",
         table=pd.DataFrame(lines),
-        fragile={name: found for name, ones in audited.items() if (found := fragile(ones))},
+        fragile={name: marks for name, ones in audited.items() if (marks := fragile(ones))},
         apart=apart,
         substitutes=[name for name in others if name in named],
     )
@@ -111,11 +111,11 @@ def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: flo
 
 def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], list[str]]:
     """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
-    found = defaultdict(list)
+    marks = defaultdict(list)
     for one in audited:
         if graphs := tuple((name, one.from_batches[name].estimate.batches) for name in one.turned_on):
-            found[graphs].append(str(one.claim.number))
-    return found
+            marks[graphs].append(str(one.claim.number))
+    return marks
 
 
 def whole(findings: Mapping[str, Finding], text: str = "") -> str:
@@ -129,8 +129,8 @@ def whole(findings: Mapping[str, Finding], text: str = "") -> str:
 def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
     """Return the road networks on which a variant's measurements are of an older revision than today's."""
     today = [revisions.UNKNOWN, revisions.revision_of(VARIANTS[key])]
-    found = rows[(measurements.variants(rows) == key) & ~rows["revision"].isin(today)]
-    return [name for name in ROADS if name in set(found["dataset"])]
+    older = rows[(measurements.variants(rows) == key) & ~rows["revision"].isin(today)]
+    return [name for name in ROADS if name in set(older["dataset"])]
 
 
 def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
@@ -200,8 +200,8 @@ def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) ->
         def gain(left: dict, right: dict, region: str = "call", dataset=dataset) -> verdicts.Estimate | None:
             return batches.speed_up(regions[region], left["column"], right["column"], dataset)
 
-        found = {region: gain(block, ours, region) for region in ("call", "total") if block}
-        words = {region: verdicts.decide(one, directions) for region, one in found.items() if one}
+        gains = {region: gain(block, ours, region) for region in ("call", "total") if block}
+        words = {region: verdicts.decide(one, directions) for region, one in gains.items() if one}
         cited = [one for one in programs.values() if not one["on card"] and pd.isna(one["column"])]
         lines.append(
             {"dataset": dataset, "ours": ours, "best": best, "library": library, "block": block}
@@ -219,8 +219,8 @@ def origins(rows: pd.DataFrame) -> dict[str, list[str]]:
         key: ORIGINS[variant.origin] if variant.on_gpu or variant.origin != "paper" else "the paper's CPU variants"
         for key, variant in VARIANTS.items()
     }
-    found = measurements.variants(rows).map(words)
-    return {device: list(dict.fromkeys(names)) for device, names in found.groupby(rows["device"], sort=False)}
+    families = measurements.variants(rows).map(words)
+    return {device: list(dict.fromkeys(names)) for device, names in families.groupby(rows["device"], sort=False)}
 
 
 def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
@@ -262,21 +262,21 @@ def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
     for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
         for dataset in first.from_batches:
-            found = {name: one.from_batches[dataset] for name, one in of_card.items()}
-            if not all(finding.decided for finding in found.values()):
+            by_card = {name: one.from_batches[dataset] for name, one in of_card.items()}
+            if not all(finding.decided for finding in by_card.values()):
                 continue
             both += 1
-            if len({finding.verdict for finding in found.values()}) > 1:
-                shared = " (the intervals overlap)" if overlap(found.values()) else ""
-                words = ", ".join(f"{name} {finding.verdict}" for name, finding in found.items())
+            if len({finding.verdict for finding in by_card.values()}) > 1:
+                shared = " (the intervals overlap)" if overlap(by_card.values()) else ""
+                words = ", ".join(f"{name} {finding.verdict}" for name, finding in by_card.items())
                 apart.append(f"claim {first.claim.number} on {dataset}{shared}: {words}")
     return both, apart
 
 
-def overlap(found: Collection[Finding]) -> bool:
+def overlap(of_cards: Collection[Finding]) -> bool:
     """Whether the cards' intervals share a value; false if the strongest competitors differ."""
-    estimates = [finding.estimate for finding in found]
-    same = len({finding.over for finding in found}) == 1
+    estimates = [finding.estimate for finding in of_cards]
+    same = len({finding.over for finding in of_cards}) == 1
     return same and max(one.low for one in estimates) <= min(one.high for one in estimates)
 
 
@@ -308,8 +308,8 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
 
 def sizes(rows: pd.DataFrame) -> str:
     """Return the sizes of the substitutes, beside those of the paper's graphs."""
-    found = rows.groupby("dataset")[["vertices", "arcs"]].first()
-    graphs = found.join(measurements.paper_datasets().add_suffix("_paper"), how="inner")
+    measured_sizes = rows.groupby("dataset")[["vertices", "arcs"]].first()
+    graphs = measured_sizes.join(measurements.paper_datasets().add_suffix("_paper"), how="inner")
     names = [name for name in substitutes(rows) if name in graphs.index]
     return from_template("substitutes", substitutes=graphs.loc[names].iterrows())
 
@@ -347,10 +347,10 @@ def _library_rows(path: Path) -> pd.DataFrame:
 
 def library_calls(path: Path) -> pd.DataFrame:
     """Return what calls of the library take, by (what, dataset): median, min, max, repeats; batches is 1."""
-    found = (
+    calls = (
         _library_rows(path).groupby(["what", "dataset"], sort=False)["seconds"].agg(["median", "min", "max", "count"])
     )
-    return found.rename(columns={"count": "repeats"}).assign(batches=1)
+    return calls.rename(columns={"count": "repeats"}).assign(batches=1)
 
 
 def library_times(path: Path) -> str:
@@ -359,9 +359,9 @@ def library_times(path: Path) -> str:
         return f"Not measured: the archive `{path.parent.name}` has none of it."
     rows = _library_rows(path)
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
-    others, found = substitutes(rows), library_calls(path)
-    found = found[found.index.get_level_values("what").isin(CALLS_SHOWN)]
-    cells = found.apply(lambda cell: f"{time_text(cell['median'])}, {render.spread(cell, time_text)}", axis=1)
+    others, calls = substitutes(rows), library_calls(path)
+    calls = calls[calls.index.get_level_values("what").isin(CALLS_SHOWN)]
+    cells = calls.apply(lambda cell: f"{time_text(cell['median'])}, {render.spread(cell, time_text)}", axis=1)
     table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
     return from_template(
         "library_times",
@@ -384,7 +384,9 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     audited = {card(rows): claims.audit(claims.select(rows, listed), listed, tolerance) for rows in measured.values()}
     archive, rows = next(iter(measured.items()))
     mine = audited[card(rows)]
-    shown = {name: found for name, found in audited.items() if found is mine or any(one.decided for one in found)}
+    shown = {
+        name: of_card for name, of_card in audited.items() if of_card is mine or any(one.decided for one in of_card)
+    }
     of_cards = {name: rows for rows in measured.values() if (name := card(rows)) in shown}
     undecided = [name for name in audited if name not in shown]
     others = substitutes(rows)

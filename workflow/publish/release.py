@@ -26,15 +26,15 @@ def check_version() -> None:
     version = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     citation = yaml.safe_load(Path("CITATION.cff").read_bytes())
     zenodo, codemeta = (json.loads(Path(name).read_bytes()) for name in (".zenodo.json", "codemeta.json"))
-    for name, found in (("CITATION.cff", citation), (".zenodo.json", zenodo), ("codemeta.json", codemeta)):
-        if found["version"] != version:
-            raise InputError(f"{name}: version {found['version']}, pyproject.toml has {version}: correct one of them")
+    for name, stated in (("CITATION.cff", citation), (".zenodo.json", zenodo), ("codemeta.json", codemeta)):
+        if stated["version"] != version:
+            raise InputError(f"{name}: version {stated['version']}, pyproject.toml has {version}: correct one of them")
     if not (released := str(citation.get("date-released") or "")):
         raise InputError("CITATION.cff: has no date-released: add the release's date, as in CONTRIBUTING.md")
     if (published := codemeta.get("datePublished", "none")) != released:
         raise InputError(f"codemeta.json: date {published}, CITATION.cff has {released}: correct one of them")
-    found = re.search("^## .*", Path("CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    head, expected = found[0] if found else "no version", f"## {version} ({released})"
+    heading = re.search("^## .*", Path("CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    head, expected = heading[0] if heading else "no version", f"## {version} ({released})"
     if head != expected:
         raise InputError(
             f"CHANGELOG.md: begins with {head!r}, pyproject.toml and CITATION.cff give {expected!r}: correct one"

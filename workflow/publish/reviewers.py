@@ -46,11 +46,11 @@ def expected(one: claims.Audited, others: Container[str]) -> str:
     """Return, by dataset, the range in which one batch more should lie; others: the substitutes."""
     lines = []
     for dataset, finding in one.from_batches.items():
-        found = finding.estimate
-        if not found:
+        estimate = finding.estimate
+        if not estimate:
             said = finding.verdict
-        elif found.has_interval:
-            said = audit.next_text(one.claim, found)
+        elif estimate.has_interval:
+            said = audit.next_text(one.claim, estimate)
         else:
             said = f"about {audit.short(finding)}"
         lines.append(f"{marked(dataset, others)}: {said}")
@@ -124,8 +124,8 @@ def _once(rows: pd.DataFrame, config: dict, jobs: Mapping[Job, Sequence[experime
 def _minutes(rows: pd.DataFrame, took: pd.Series, jobs: Mapping[Job, Sequence[experiments.Cell]]) -> dict[Job, str]:
     """Return each job's minutes, and how many of its variants no batch has measured yet."""
     measured = set(measurements.cell_keys(rows[rows["batch"] != ""]))
-    found = dict.fromkeys(jobs, "not recorded")
+    texts = dict.fromkeys(jobs, "not recorded")
     for job in set(jobs) & set(took.index):
         lacking = sum("/".join(cell) not in measured for cell in jobs[job])
-        found[job] = f"{math.ceil(took[job])}" + (f" without {lacking} of {len(jobs[job])} variants" if lacking else "")
-    return found
+        texts[job] = f"{math.ceil(took[job])}" + (f" without {lacking} of {len(jobs[job])} variants" if lacking else "")
+    return texts

@@ -18,10 +18,10 @@ def read(files: Sequence[Path]) -> list[dict[str, str]]:
     load(files)  # checks that the files fit together, too
     rows = []
     for path in files:
-        of_file, found = schema().text([path]), records.of_table(path)
-        records.require(map(records.name, of_file), found, path)
+        of_file, of_records = schema().text([path]), records.of_table(path)
+        records.require(map(records.name, of_file), of_records, path)
         for row in of_file:
-            _check_launches(path, row, found[records.name(row)])
+            _check_launches(path, row, of_records[records.name(row)])
         rows += of_file
     return rows
 

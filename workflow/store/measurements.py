@@ -75,9 +75,9 @@ def load(
     names = cell_keys(rows) + ("/" + rows["batch"]).where(rows["batch"] != "", "")
     of_files = names.groupby(rows.index.map(lambda line: line.rpartition(", line ")[0])).unique()
     cards = {name: card for path in paths for name, card in _cards(Path(path), of_files.get(str(path), ())).items()}
-    found = [cards.get(name, {}) for name in names]
+    of_cards = [cards.get(name, {}) for name in names]
     for column, unknown in zip(CARD, (np.nan, np.nan, np.nan, ""), strict=True):
-        rows[column] = [card.get(column, unknown) for card in found]
+        rows[column] = [card.get(column, unknown) for card in of_cards]
     order = list(dict.fromkeys([*datasets, *sorted(rows["dataset"].unique())]))
     places = variants(rows).map(list(VARIANTS).index), rows["dataset"].map(order.index), rows["batch"], rows["round"]
     rows = rows.iloc[np.lexsort(places[::-1])]
@@ -104,8 +104,8 @@ def load_folder(folder: Path | str, datasets: Iterable[str] = ()) -> Measurement
 
 def files_of_datasets(folder: Path | str, pattern: str, datasets: Iterable[str]) -> list[Path]:
     """Return the files of a pattern, which are named after datasets: first these, in their order."""
-    order, found = list(datasets), sorted(Path(folder).glob(pattern))
-    return sorted(found, key=lambda path: order.index(path.stem) if path.stem in order else len(order))
+    order, files = list(datasets), sorted(Path(folder).glob(pattern))
+    return sorted(files, key=lambda path: order.index(path.stem) if path.stem in order else len(order))
 
 
 def load_sweep(sweep: str, paths: Iterable[Path | str]) -> Measurements:
@@ -117,9 +117,9 @@ def _cards(path: Path, names: Iterable[str]) -> dict[str, dict]:
     """Return the columns of CARD by record, from the file beside a CSV; empty if it does not exist."""
     if not records.beside(path).exists():
         return {}
-    found = records.of_table(path)
-    records.require(names, found, path)
-    return {name: of_card(record["card"]) for name, record in found.items() if record["card"]}
+    by_name = records.of_table(path)
+    records.require(names, by_name, path)
+    return {name: of_card(record["card"]) for name, record in by_name.items() if record["card"]}
 
 
 def of_card(card: dict) -> dict:
@@ -200,7 +200,7 @@ def summarise(rows: Measurements) -> pd.DataFrame:
     of_batches = rows[list(times)].rename(columns=times).groupby([*keys, rows["batch"]], sort=False).median()
     over = of_batches.groupby(["column", "dataset"], sort=False)
     last = rows.assign(prepare=preparation(rows)).sort_values("started", kind="stable").groupby(keys)["prepare"].last()
-    found = rows.groupby(keys, sort=False).agg(
+    cells = rows.groupby(keys, sort=False).agg(
         **{name: (name, "first") for name in ("status", "device", "vertices", "arcs", "source", "cores", "limit_s")},
         **{name: (name, "first") for name in ("substitute", "generated", *LAYOUT)},
         repeats=("seconds", "count"),
@@ -209,10 +209,10 @@ def summarise(rows: Measurements) -> pd.DataFrame:
         max=("seconds", "max"),
         note=("note", lambda notes: "; ".join(dict.fromkeys(items(notes)))),
     )
-    several = found["batches"] > 1
-    found["min"] = over["median"].min().where(several, found["min"])
-    found["max"] = over["median"].max().where(several, found["max"])
-    return over.median().join(found).join(last)
+    several = cells["batches"] > 1
+    cells["min"] = over["median"].min().where(several, cells["min"])
+    cells["max"] = over["median"].max().where(several, cells["max"])
+    return over.median().join(cells).join(last)
 
 
 def preparation(rows: Measurements) -> pd.Series:

@@ -49,9 +49,9 @@ def times() -> pd.DataFrame:
 
     seconds is NaN if the paper gives only a bound (">1hr").
     """
-    found = TIMES.read([FOLDER / "times.csv"])
-    found["seconds"] = found["seconds"].mask(found["text"].str.startswith(">"))
-    return found.assign(column=variants(found)).set_index(["column", "dataset"])[["seconds", "text"]]
+    printed = TIMES.read([FOLDER / "times.csv"])
+    printed["seconds"] = printed["seconds"].mask(printed["text"].str.startswith(">"))
+    return printed.assign(column=variants(printed)).set_index(["column", "dataset"])[["seconds", "text"]]
 
 
 def _names(column: str, must: str, known) -> Rule:

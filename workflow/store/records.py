@@ -43,13 +43,13 @@ def read(path: Path) -> dict[str, dict]:
 def of_table(table: Path) -> dict[str, dict]:
     """Read the records beside a CSV. Raises as `read`, and if the CSV is not the one that was written with them."""
     path = beside(table)
-    found, digest = _read(path)
+    by_name, digest = _read(path)
     if digest is not None and digest != io.sha256(table):
         raise InputError(
             f"{table}: not as it was measured: its SHA-256 is not the {TABLE} of {path}: restore the file, or delete "
             "both and measure again"
         )
-    return found
+    return by_name
 
 
 def _read(path: Path) -> tuple[dict[str, dict], str | None]:
@@ -72,15 +72,15 @@ def _read(path: Path) -> tuple[dict[str, dict], str | None]:
     return {name(record): record for record in named.values()}, digest
 
 
-def require(names: Iterable[str], found: dict[str, dict], table: Path) -> None:
+def require(names: Iterable[str], by_name: dict[str, dict], table: Path) -> None:
     """Raise InputError if a record of a CSV's cells is missing."""
-    if missing := [name for name in names if name not in found]:
+    if missing := [name for name in names if name not in by_name]:
         raise InputError(f"{beside(table)}: the record of {missing[0]} is missing: delete {table} and measure again")
 
 
-def text(found: dict[str, dict], table: str) -> str:
+def text(by_name: dict[str, dict], table: str) -> str:
     """Return the file of a job's records, with the digest of its CSV; table: the text of the CSV."""
-    return _json(found | {TABLE: digest_of(table)})
+    return _json(by_name | {TABLE: digest_of(table)})
 
 
 def text_of_cell(record: dict, table: str) -> str:

@@ -104,11 +104,11 @@ def define(name: str, datasets: Datasets) -> Table:
 
 def datasets_of(name: str, datasets: Datasets) -> ByProblem:
     """Return the datasets that a table shows."""
-    found = {
+    by_problem = {
         problem: tuple(dataset for dataset, entry in datasets.items() if name in entry["tables"].get(problem, ()))
         for problem in ("sssp", "apsp")
     }
-    return {problem: names for problem, names in found.items() if names}
+    return {problem: names for problem, names in by_problem.items() if names}
 
 
 def together(by_problem: ByProblem) -> list[str]:
@@ -136,8 +136,8 @@ def sizes(names: Sequence[str], datasets: Datasets, rows: pd.DataFrame) -> pd.Da
     """Return vertices and arcs (int64) of each dataset: as measured, else the paper's, else as configured."""
     columns = ["vertices", "arcs"]
     configured = pd.DataFrame([[datasets[name][column] for column in columns] for name in names], names, columns)
-    found = rows.groupby("dataset")[columns].first().reindex(configured.index)
-    return found.fillna(paper.datasets()).fillna(configured).astype(int)
+    measured = rows.groupby("dataset")[columns].first().reindex(configured.index)
+    return measured.fillna(paper.datasets()).fillna(configured).astype(int)
 
 
 def of_family(family: str, datasets: Datasets) -> Datasets:
@@ -150,10 +150,10 @@ def of_config(config: dict) -> dict[str, dict]:
 
     Each has vertices, arcs, tables (by problem) and, if it belongs to one, family.
     """
-    found = {}
+    shown = {}
     for name, entry in config["datasets"].items():
         family = entry.get("family", generate.kind_of(entry))
         if entry.get("tables") or family:
-            found[name] = {"vertices": entry["vertices"], "arcs": entry["arcs"], "tables": entry.get("tables", {})}
-            found[name] |= {"family": family} if family else {}
-    return found
+            shown[name] = {"vertices": entry["vertices"], "arcs": entry["arcs"], "tables": entry.get("tables", {})}
+            shown[name] |= {"family": family} if family else {}
+    return shown

@@ -110,7 +110,7 @@ def packed(paths: Iterable[Path]) -> bytes:
     return file.getvalue()
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str | bytes]:
+def render_appendix(rows: pd.DataFrame, context: Context) -> dict[str, str | bytes]:
     """Render the report's own pages."""
     shown, compared = context.paths("rows"), context.paths("compared")
     provenance = provenance_page(read(map(records.beside, shown)), context.source)

@@ -41,7 +41,7 @@ class View:
     message: str
     outputs: tuple[str, ...]
     shown: dict[str, Shown]  # the outputs that the report shows
-    module: str  # in workflow.views, with a function `view` that makes the files
+    module: str  # in workflow.views: extensions.table6 has the function `render_table6`, which makes the files
     columns: str = ""  # the entry of workflow/paper/tables.yaml that says which variants it shows, and their heads
     cells: Callable[[dict], list[Cell]] | None = None  # by config, the cells whose measurements it shows, if any
     families: bool = False  # whether it also shows cells of families of graphs, if they were measured
@@ -54,7 +54,8 @@ class View:
     def render(self, rows: pd.DataFrame, context: Context) -> Made:
         """Make the files from the rows of measurements.load."""
         module = import_module(f"workflow.views.{self.module}")
-        return module.view(rows, replace(context, name=self.name))
+        render = getattr(module, f"render_{self.module.rpartition('.')[2]}")
+        return render(rows, replace(context, name=self.name))
 
 
 def _page(name: str) -> tuple[str, ...]:

@@ -115,14 +115,14 @@ def judged(here: pd.DataFrame, archive: pd.DataFrame, tolerance: float) -> tuple
     listed, others = claims.claims(), substitutes(here)
     here = claims.select(here, listed)
     audited, archived = (claims.audit(rows, listed, tolerance) for rows in (here, claims.select(archive, listed)))
-    reasons, found = beside(summarise(here), summarise(archive))["reason"], batches.medians(here)
+    reasons, of_batches = beside(summarise(here), summarise(archive))["reason"], batches.medians(here)
     lines, all_inside = [], []
     for mine, theirs in zip(audited, archived, strict=True):
         claim = mine.claim
         for dataset in (dataset for dataset, finding in mine.from_batches.items() if finding.estimate):
             finding, other = mine.from_batches[dataset], theirs.from_batches[dataset]
             over = other.over or finding.over
-            values = claim.values(batches.pairs(found, claim.left, over, dataset))
+            values = claim.values(batches.pairs(of_batches, claim.left, over, dataset))
             estimate = verdicts.estimate(values, differences=claim.by_seconds)
             reason = reasons[claim.left, dataset] or ("" if other.estimate and other.estimate.has_interval else FEW)
             inside = [] if reason else [other.estimate.next_low < one < other.estimate.next_high for one in values]
@@ -245,7 +245,7 @@ def _ratio_text(ratio: float, low: float, high: float) -> str:
     return "-" if np.isnan(ratio) else f"{CROSS}{digits(ratio)} [{digits(low)}, {digits(high)}]"
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_compare(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page of what was measured here beside the archive that the configuration names."""
     name = context.config["archive"]
     folder = result_paths.archives(context.config)[0]

@@ -44,9 +44,9 @@ def cells_with_times(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
     rows = measurements.select(rows, *order.values())
     rows = rows[pd.MultiIndex.from_frame(rows[["problem", "dataset"]]).isin(shown_pairs(datasets))]
     launches = rows.groupby([measurements.variants(rows).rename("column"), "dataset"])["launches"].first()
-    found = measurements.summarise(rows).join(launches).reset_index()
-    found = found[(found["status"] == "ok") & (found["kernels"] > 0)]
-    return found.sort_values(list(order), key=lambda names: names.map(order[names.name].index), ignore_index=True)
+    cells = measurements.summarise(rows).join(launches).reset_index()
+    cells = cells[(cells["status"] == "ok") & (cells["kernels"] > 0)]
+    return cells.sort_values(list(order), key=lambda names: names.map(order[names.name].index), ignore_index=True)
 
 
 def origin(rows: pd.DataFrame, cells: pd.DataFrame, source: str) -> list[str]:

@@ -100,25 +100,25 @@ def spread(cell: pd.Series, text: Callable[[float], str] = digits) -> str:
     return f"[{text(cell['min'])}, {text(cell['max'])}], {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
 
 
-def estimated(found: verdicts.Estimate) -> str:
+def estimated(estimate: verdicts.Estimate) -> str:
     """Return a ratio with its interval, "31.5 [30.0, 33.1]"; of one batch without interval."""
-    return ratio(found.value) + (f" [{ratio(found.low)}, {ratio(found.high)}]" if found.batches > 1 else "")
+    return ratio(estimate.value) + (f" [{ratio(estimate.low)}, {ratio(estimate.high)}]" if estimate.batches > 1 else "")
 
 
-def compared(name: str, other: str, found: verdicts.Estimate, tolerance: float) -> str:
+def compared(name: str, other: str, estimate: verdicts.Estimate, tolerance: float) -> str:
     """Return the speed-up of `name` over `other` in words, decided with the tolerance of verdicts.directions."""
-    word = verdicts.decide(found, verdicts.directions(tolerance))
+    word = verdicts.decide(estimate, verdicts.directions(tolerance))
     if word == "faster":
-        return f"{name} is {estimated(found)} times faster than {other}"
+        return f"{name} is {estimated(estimate)} times faster than {other}"
     if word == "slower":
-        inverse = replace(found, value=1 / found.value, low=1 / found.high, high=1 / found.low)
+        inverse = replace(estimate, value=1 / estimate.value, low=1 / estimate.high, high=1 / estimate.low)
         return f"{other} is {estimated(inverse)} times faster than {name}"
     if word == verdicts.SAME:
-        return f"no difference between {name} and {other} ({CROSS}{estimated(found)})"
+        return f"no difference between {name} and {other} ({CROSS}{estimated(estimate)})"
     if word == verdicts.FEW:
-        number = "one batch" if found.batches == 1 else f"{found.batches} batches"
-        return f"{name} over {other}: {CROSS}{estimated(found)}, {number}, too few for a verdict"
-    return f"{found.batches} batches do not tell whether {name} or {other} is faster ({CROSS}{estimated(found)})"
+        number = "one batch" if estimate.batches == 1 else f"{estimate.batches} batches"
+        return f"{name} over {other}: {CROSS}{estimated(estimate)}, {number}, too few for a verdict"
+    return f"{estimate.batches} batches do not tell whether {name} or {other} is faster ({CROSS}{estimated(estimate)})"
 
 
 def speed_up(times: float) -> str:

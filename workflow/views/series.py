@@ -34,7 +34,7 @@ def series_cells(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.Dat
     The columns of measurements.summarise, "column" (algorithm/variant), "paper" (the paper's time, s) and "untimed"
     (the text in place of a time; empty if there is a time, or no variant for the problem).
     """
-    found = pd.DataFrame(
+    cells = pd.DataFrame(
         [
             (head, dataset, key)
             for key, head in tables.heads(name).items()
@@ -43,10 +43,10 @@ def series_cells(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.Dat
         columns=["head", "dataset", "column"],
     )
     for facts in (measurements.summarise(rows), measurements.paper_times()["seconds"].rename("paper")):
-        found = found.join(facts, on=["column", "dataset"])
-    found["unmeasured"] = found["status"].isna()
-    found["status"] = found["status"].fillna("no measurement")
-    fastest = found.sort_values(["median", "unmeasured"], kind="stable").drop_duplicates(["head", "dataset"])
+        cells = cells.join(facts, on=["column", "dataset"])
+    cells["unmeasured"] = cells["status"].isna()
+    cells["status"] = cells["status"].fillna("no measurement")
+    fastest = cells.sort_values(["median", "unmeasured"], kind="stable").drop_duplicates(["head", "dataset"])
     fastest["untimed"] = untimed(fastest)
     every = pd.MultiIndex.from_product([heads(name), tables.together(by_problem)], names=["head", "dataset"])
     return fastest.set_index(["head", "dataset"]).drop(columns="unmeasured").reindex(every).fillna({"untimed": ""})

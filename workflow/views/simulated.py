@@ -15,7 +15,7 @@ CUDA-graph variants launch the same kernels as their plain ones, and are left ou
 simulated run has no times."""
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_simulated(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page from results/simulated.csv; `rows` are not used."""
     cells = measurements.load(context.paths("simulated"), simulated=True)
     cells = cells[cells["round"] == 1]

@@ -64,13 +64,21 @@ class Reduced:
 class ManySourceSearch:
     """Search from many sources of one graph, whose hierarchy is prepared and then customized on the card.
 
-    reduces: see `ManySources`. bytes: maximum size of the distances on the card. Raises InputError if the graph is
-    unfit for a hierarchy, and NotEnoughMemory.
+    reduces: see `ManySources`. bytes: maximum size of the distances on the card. on_card: the hierarchy, with its Run,
+    if it is laid out. Raises InputError if the graph is unfit for a hierarchy, and NotEnoughMemory.
     """
 
-    def __init__(self, graph: Graph, *, reduces: bool, run: Run | None = None, bytes: int = BYTES):
-        self.run = run or Run()
-        self.on_card = OnCard(graph, self.run)
+    def __init__(
+        self,
+        graph: Graph,
+        *,
+        reduces: bool,
+        run: Run | None = None,
+        bytes: int = BYTES,
+        on_card: OnCard | None = None,
+    ):
+        self.on_card = on_card or OnCard(graph, run or Run())
+        self.run = self.on_card.run
         self.many = ManySources(self.on_card, reduces=reduces)
         self.bytes = bytes
         fragments = self.on_card.fragments

@@ -8,13 +8,14 @@ For an arc between a vertex v and its ancestor a, up(v, a) is the weight from v 
         down(a, b) = min(down(a, b), down(v, b) + up(v, a))
 
 The height of a vertex is the number of vertices below it on the longest path down the tree. v, a and b form a triangle.
-The method is that of customizable contraction hierarchies (see elimination.py).
+The method is that of customizable contraction hierarchies (J. Dibbelt, B. Strasser, D. Wagner, ACM JEA 21, 2016). All
+heights in one cooperative launch are added.
 
 Distances and weights are uint32 here, and at most INF, which is 2^31 - 1. So the sum of two distances or weights does
 not wrap. A sum of at least INF means that there is no path.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +49,17 @@ def set_weights(places, weights, up, down):
                 cuda.atomic.min(down, position >> 1, u32(weights[arc]))
             else:
                 cuda.atomic.min(up, position >> 1, u32(weights[arc]))
+
+
+@cuda.jit
+def clear(up, down):
+    """Set all weights to INF. The threads share the arcs."""
+    i = u64(thread_x())
+    while i < u64(len(down)):
+        down[i] = NO_PATH
+        if i < u64(len(up)):
+            up[i] = NO_PATH
+        i = u64(i + u64(cuda.gridsize(1)))
 
 
 @cuda.jit(**LAUNCH_BOUNDS)
@@ -110,11 +122,12 @@ class OnCard:
     """A graph's hierarchy on the card, customized with its weights before the clock of `run` starts.
 
     `up` and `down` are uint32, (arcs,); `room` words of INF follow the arcs in `down`. run.phases["customize"] is the
-    time that customizing takes on the card. Raises InputError if the graph is unfit for a hierarchy, and
-    NotEnoughMemory.
+    time that customizing takes on the card. weights: int32, (m,), by default the graph's; INF closes an arc. The
+    attribute `weights` has them on the card. Raises
+    InputError if the graph is unfit for a hierarchy, and NotEnoughMemory.
     """
 
-    def __init__(self, graph: Graph, run: Run, room: int = 0):
+    def __init__(self, graph: Graph, run: Run, room: int = 0, weights: np.ndarray | None = None):
         self.graph, self.run = graph, run
         self.hierarchy, self.fragments = cutting.hierarchy_and_fragments(graph)
         fragments, order = self.fragments, cutting.triangles(self.fragments)
@@ -127,15 +140,31 @@ class OnCard:
         self.extents = Extents(*upload(fragments.row_start, fragments.borders, fragments.boundary))
         (self.tops,) = upload(fragments.tops)
         self.up, self.down = upload(*(np.full(max(1, size), INF, np.uint32) for size in (arcs, arcs + room)))
-        weights = upload(fragments.places, graph.weights.astype(np.uint32))
-        triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
-        customizing = run.prepare_async(
-            (set_weights, blocks_for(max(1, graph.arcs), run.block), run.block, (*weights, self.up, self.down)),
-            (customize, run.multiprocessors, run.block, triangles),
-        )
+        weights = graph.weights if weights is None else weights
+        self.places, self.weights = upload(fragments.places, weights.astype(np.uint32))
+        self.triangles = *upload(order.start, order.arcs, order.tails), self.start, self.heads, self.up, self.down
+        customizing = run.prepare_async(*self._customizing(self.weights))
         run.phases.setdefault("customize", 0.0)
         with run.phase("customize"):
             customizing()
+
+    def _customizing(self, weights: Any) -> tuple:
+        """Return the launches that customize with the weights of the graph's arcs, if all weights are INF before."""
+        run = self.run
+        setting = self.places, weights, self.up, self.down
+        return (
+            (set_weights, blocks_for(max(1, self.graph.arcs), run.block), run.block, setting),
+            (customize, run.multiprocessors, run.block, self.triangles),
+        )
+
+    def customize(self, weights: Any) -> None:
+        """Customize again, without waiting; what else was made of the weights, such as closures, is out of date.
+
+        weights: uint32, (m,), on the card; INF closes an arc.
+        """
+        run, self.weights = self.run, weights
+        clearing = clear, 2 * run.multiprocessors, run.block, (self.up, self.down)
+        run.launch(clearing, *self._customizing(weights))
 
     def count_order(self) -> None:
         """Include the time of the order and the tree in the run's preparation, even if an earlier run made them.

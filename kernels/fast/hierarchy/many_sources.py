@@ -5,6 +5,9 @@
     descend: each vertex v, ancestors first, each arc to an ancestor a:
         d[v] = min(d[v], d[a] + down(v, a))
 
+The method is PHAST (D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, PHAST: Hardware-Accelerated Shortest Path
+Trees, JPDC 73(7), 2013): a search up from the source, then one pass down over all vertices. Fragments are added.
+
 In the ascent, several threads search from a source, and wait for each other at each depth. In the descent, a thread
 searches from one source or from four. For each of its sources, it keeps a distance for each slot of the current
 fragment (fragments.py) in shared memory. No other thread reads these distances, so threads do not wait for each other.
@@ -358,7 +361,8 @@ class ManySources:
     reduces: whether distances are reduced to Totals; then the rows of the last level are not stored. stored: the number
     of stored rows. most: the number of sources for which `allocate` took memory, a multiple of `group`. plan: for each
     level a list of its classes, the widest first. A class is a tuple: kernel, sources per thread, bytes of shared
-    memory, tasks, and the kernel that also sums reciprocals.
+    memory, tasks, and the kernel that also sums reciprocals. fill_records: a function that takes over the weights of
+    the hierarchy.
     """
 
     def __init__(self, on_card: OnCard, *, reduces: bool):
@@ -383,9 +387,9 @@ class ManySources:
         start, words, arcs = run.upload_untimed(filled.start, filled.words, filled.arcs)
         self.records = RecordsOnCard(start, words)
         blocks = blocks_for(len(filled.arcs), run.block)
-        filling = run.prepare_async((fill_records, blocks, run.block, (arcs, on_card.down, words)))
+        self.fill_records = run.prepare_async((fill_records, blocks, run.block, (arcs, on_card.down, words)))
         with run.phase("customize"):
-            filling()
+            self.fill_records()
 
     @property
     def source_bytes(self) -> int:

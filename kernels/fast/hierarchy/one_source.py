@@ -7,6 +7,10 @@
         b[v] = min(d[v], d[a] + down(v, a)) over the ancestors a above the band
         d[v] = min(b[v], b[u] + closure(v, u)) over the ancestors u in the band
 
+The method is PHAST (D. Delling, A. V. Goldberg, A. Nowatzyk, R. F. Werneck, PHAST: Hardware-Accelerated Shortest Path
+Trees, JPDC 73(7), 2013): a search up from the source, then one pass down over all vertices. Fragments and bands are
+added.
+
 d is the distance from the source. up(v, a) is the weight of the arc from v to its ancestor a, down(v, a) that of the
 arc from a to v. closure(v, u) is the distance from the ancestor u down to v through vertices of their band only.
 Closures are found when weights are customized. So a band takes two steps instead of one step per depth. In the last

@@ -26,6 +26,7 @@ from ...gpu.copies import Uploads
 from ...gpu.intrinsics import u64
 from ...gpu.launching import blocks_for
 from ...graph import INF, kept, starts
+from ...run import Run
 from . import fragments as cutting
 from .all_pairs import ManySourceSearch
 from .customize import Extents, TreeOnCard
@@ -176,6 +177,28 @@ def taking(count: int, pitch: int, most: int, rows: Any, places: Any, matrix: An
     return take_targets, tiles, (LANES, LANES), arguments
 
 
+class Room(dict[str, Any]):
+    """Arrays on the card by name, which searches use one after the other. Raises NotEnoughMemory."""
+
+    def __init__(self, run: Run):
+        self.run = run
+
+    def array(self, name: str, length: int, dtype: type) -> Any:
+        """Return an array; replace it if it is shorter than `length`."""
+        if name not in self or self[name].size < length:
+            self.pop(name, None)
+            self.run.require(length * np.dtype(dtype).itemsize)
+            (self[name],) = self.run.allocate((length, dtype))
+        return self[name]
+
+    def release(self, first: str, most: int = KEPT) -> None:
+        """Free memory if all arrays exceed `most` bytes: the array `first`, then, if this is not enough, all."""
+        if sum(array.nbytes for array in self.values()) > most:
+            self.pop(first, None)
+        if sum(array.nbytes for array in self.values()) > most:
+            self.clear()
+
+
 class TargetSearch:
     """Searches to some targets, in the hierarchy that `searches` laid out on the card.
 
@@ -186,7 +209,7 @@ class TargetSearch:
         self.searches, self.on_card, self.run = searches, searches.on_card, searches.run
         self.levels = [[kind[:3] for kind in reversed(level)] for level in searches.many.plan]  # by class
         self.totals = Totals(*self.run.upload(*(np.zeros(1, kind) for kind in (np.uint64, np.uint64, np.uint32))))
-        self.room: dict[str, Any] = {}  # arrays on the card
+        self.room = Room(self.run)
 
     @cached_property
     def uploads(self) -> Uploads:
@@ -203,16 +226,16 @@ class TargetSearch:
             chosen.targets,
         )
         self.extents = Extents(row_start, borders, boundary)
-        self.tree = TreeOnCard(*(self._array(name, chosen.rows, np.int32) for name in TreeOnCard._fields))
+        self.tree = TreeOnCard(*(self.room.array(name, chosen.rows, np.int32) for name in TreeOnCard._fields))
         records = self.searches.many.records
-        self.records = RecordsOnCard(self._array("records", chosen.rows, np.int64), records.words)
+        self.records = RecordsOnCard(self.room.array("records", chosen.rows, np.int64), records.words)
         copied = first, row_start, on.tree, records.start, self.tree, self.records.start
         run.launch((take_rows, len(chosen.first), LANES, copied))
 
     def result(self, length: int, dtype: np.dtype) -> Any:
         """Return an array on the card, (length,), that the next call may return again. Raises NotEnoughMemory."""
         size = length * dtype.itemsize
-        return internals.part_of(self._array("result", size, np.uint8), 0, size, dtype)
+        return internals.part_of(self.room.array("result", size, np.uint8), 0, size, dtype)
 
     def search(self, sources: np.ndarray, targets: np.ndarray, most: int, none: Any, out: Any, seen: Any) -> Any:
         """Set out[i, j] to the distance from sources[i] to targets[j], without waiting for this search; return `seen`.
@@ -243,7 +266,7 @@ class TargetSearch:
         many = self.searches.many
         columns = many.pitch(len(numbers))
         sources, source_rows = self.uploads.copy(*many.padded(numbers, columns))
-        found = self._array("found", many.height * columns, np.uint32)
+        found = self.room.array("found", many.height * columns, np.uint32)
         self.run.launch_steps([many.ascent(columns, columns, source_rows, found)])
         return columns, sources
 
@@ -289,21 +312,11 @@ class TargetSearch:
             self.room.pop("matrix", None)
             columns = self.searches.columns(sources, 4 * (rows + many.height + 2))
             self.run.require(4 * (rows + many.height) * columns)
-            self._array("matrix", rows * columns, np.uint32)
+            self.room.array("matrix", rows * columns, np.uint32)
         return columns
-
-    def _array(self, name: str, length: int, dtype: type) -> Any:
-        """Return the array `name` on the card; replace it if it is shorter than `length`."""
-        if name not in self.room or self.room[name].size < length:
-            self.room.pop(name, None)
-            self.run.require(length * np.dtype(dtype).itemsize)
-            (self.room[name],) = self.run.allocate((length, dtype))
-        return self.room[name]
 
     def release(self, most: int = KEPT) -> None:
         """Free the memory of searches if it exceeds `most` bytes."""
-        if sum(array.nbytes for array in self.room.values()) > most:
-            self.room.pop("result", None)
-        if sum(array.nbytes for array in self.room.values()) > most:
-            self.room.clear()
+        self.room.release("result", most)
+        if not self.room:
             self.tree = self.records = None  # type: ignore[assignment]

@@ -70,11 +70,11 @@ def test_distances_are_scipys_bit_for_bit_and_predecessors_are_trees(weights, bo
     graph, sources = random_graph(weights), np.array([0, 7, 3])
     searches = Float64Search(graph, Run(**RUN))
     whole = whole_distances(graph, sources) if bounded else None
-    found = searches.search(12 * np.arange(3) + sources, 3, whole)
+    result = searches.search(12 * np.arange(3) + sources, 3, whole)
     expected = csgraph.dijkstra(graph.to_scipy(), indices=sources)
-    np.testing.assert_array_equal(found.dist, expected, strict=True)
-    assert_trees(graph, found, sources)
-    assert found.rounds >= 3
+    np.testing.assert_array_equal(result.dist, expected, strict=True)
+    assert_trees(graph, result, sources)
+    assert result.rounds >= 3
     assert searches.search([0], 1, tree=False).predecessors is None
 
 
@@ -84,27 +84,28 @@ def test_nothing_beyond_a_limit_is_searched():
     graph = float_graph(31, np.r_[v, v], np.r_[v + 1, v + 1], np.r_[np.full(30, 0.1), np.full(30, 9.0)])
     searches, exact = Float64Search(graph, Run(**RUN)), np.cumsum(np.r_[0, np.full(30, 0.1)])
     for limit, reached in ((exact[3], 4), (np.nextafter(exact[3], 0), 3), (0, 1), (np.inf, 31)):
-        found = searches.search([0], 1, limit=limit)
-        np.testing.assert_array_equal(found.dist[0], np.where(np.arange(31) < reached, exact, np.inf))
-        assert found.predecessors[0].tolist() == [floats.SOURCE, *range(reached - 1)] + [floats.SOURCE] * (31 - reached)
-        assert found.rounds == reached
+        result = searches.search([0], 1, limit=limit)
+        np.testing.assert_array_equal(result.dist[0], np.where(np.arange(31) < reached, exact, np.inf))
+        not_reached = [floats.SOURCE] * (31 - reached)
+        assert result.predecessors[0].tolist() == [floats.SOURCE, *range(reached - 1), *not_reached]
+        assert result.rounds == reached
 
 
 @pytest.mark.parametrize("make", [graphs.free_cycles, graphs.free_hubs])
 @pytest.mark.simulator
 def test_arcs_of_weight_zero_form_no_circle(make):
     graph = FloatGraph.of(make(32))
-    found = Float64Search(graph, Run(**RUN)).search([0], 1)
-    np.testing.assert_array_equal(found.dist[0], csgraph.dijkstra(graph.to_scipy(), indices=0))
-    assert_trees(graph, found, [0])
+    result = Float64Search(graph, Run(**RUN)).search([0], 1)
+    np.testing.assert_array_equal(result.dist[0], csgraph.dijkstra(graph.to_scipy(), indices=0))
+    assert_trees(graph, result, [0])
 
 
 @pytest.mark.simulator
 def test_only_a_vertex_with_a_predecessor_becomes_one():
     """1 and 2 have arcs of weight 0 to each other; 2 is reached from 3, a higher number."""
     graph = float_graph(4, np.array([0, 3, 2, 1]), np.array([3, 2, 1, 2]), np.array([1.0, 0, 0, 0]))
-    found = Float64Search(graph, Run(**RUN)).search([0], 1)
-    assert found.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
+    result = Float64Search(graph, Run(**RUN)).search([0], 1)
+    assert result.predecessors.tolist() == [[floats.SOURCE, 2, 3, 0]]
 
 
 def with_potentials(n=12, m=40):
@@ -144,5 +145,5 @@ def test_a_negative_cycle_is_refused_as_scipy_refuses_it(last):
 @pytest.mark.simulator
 def test_a_graph_without_arcs():
     graph = FloatGraph.of(Graph.from_arcs(2, [], [], []))
-    found = Float64Search(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
-    assert found.dist.tolist() == [[np.inf, 0]] and found.rounds == 1
+    result = Float64Search(graph, Run(**RUN)).search([1], 1, whole_distances(graph, [1]))
+    assert result.dist.tolist() == [[np.inf, 0]] and result.rounds == 1

@@ -160,7 +160,7 @@ def test_an_arc_without_a_place_is_a_defect():
     number, start, heads = np.arange(3, dtype=np.int32), np.array([0, 0, 1, 2]), np.int32([0, 1])
     rows_without_arcs = np.zeros(4, np.int64)
     for first, tail, head in ((start, 0, 2), (start, 2, 0), (rows_without_arcs, 0, 1)):
-        with pytest.raises(AssertionError, match="an arc of the graph is not in the hierarchy"):
+        with pytest.raises(AssertionError, match="not in the hierarchy"):
             elimination.find_arcs(np.int32([tail]), np.int32([head]), number, first, heads)
 
 
@@ -239,10 +239,10 @@ def test_layouts_have_every_arc_once_and_a_launch_has_fragments_of_one_width(sha
 
 def test_a_graph_without_small_separators_is_refused_with_the_numbers(monkeypatch):
     monkeypatch.setattr(elimination, "MAX_ARCS", 0)
-    with pytest.raises(InputError, match=r"not fit for a contraction hierarchy: elimination leaves \d+ arcs"):
+    with pytest.raises(InputError, match=r"elimination leaves \d+ arcs"):
         variants.sssp(graphs.grid(30), Result.poisoned("sssp", 30), Run(block=4))
     monkeypatch.setattr(elimination, "MAX_HEIGHT", 5)
-    with pytest.raises(InputError, match=r"its elimination tree is \d+ vertices high, and the kernels take 5"):
+    with pytest.raises(InputError, match=r"\d+ vertices high, .* 5"):
         elimination.prepare_hierarchy(graphs.dense(8))
 
 
@@ -257,10 +257,10 @@ def test_the_file_beside_the_graph_is_used_and_checked(tmp_path, monkeypatch):
     for field in dataclasses.fields(found):
         assert np.array_equal(getattr(found, field.name), getattr(made, field.name))
     graphs.grid(31).save(tmp_path / "grid.npz")
-    with pytest.raises(InputError, match=r"not a prepared hierarchy of graph \(made from another graph\): delete it"):
+    with pytest.raises(InputError, match=r"of graph .*another graph"):
         elimination.hierarchy_of(Graph.load(tmp_path / "grid.npz"))
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: not a prepared hierarchy .* delete it"):
+    with pytest.raises(InputError, match=r"grid\.hierarchy\.npz: .* delete it"):
         elimination.hierarchy_of(Graph.load(tmp_path / "grid.npz"))
 
 

@@ -309,7 +309,7 @@ def test_delta_follows_mean_weight_and_degree():
 
 
 @pytest.mark.parametrize("direct", [1, 4, 124])
-@pytest.mark.parametrize("degree", [0, 1, 3, 4, 5, 7, 8, 16, 17, 70, 127, 128, 300])
+@pytest.mark.parametrize("degree", [0, 1, 3, 4, 5, 7, 8, 16, 17, 70, 127, 128])
 def test_the_layout_has_every_arc_of_a_hub_once(degree, direct, monkeypatch):
     monkeypatch.setattr(near_far_layout, "DIRECT", direct)
     heads = np.random.default_rng(degree).permutation(degree) + 3

@@ -14,9 +14,9 @@ from tests.support import graphs
 
 
 def searches_on(graph):
-    found = near_far.NearFarSearch(graph, Run(block=64))
-    found.allocate()
-    return found
+    search = near_far.NearFarSearch(graph, Run(block=64))
+    search.allocate()
+    return search
 
 
 def levels_by_scipy(graph, source):
@@ -29,9 +29,8 @@ def levels_by_scipy(graph, source):
 @pytest.mark.parametrize("source", [0, 3])
 @pytest.mark.parametrize("make", [graphs.path, graphs.comb, graphs.grid, graphs.sparse], ids=lambda make: make.__name__)
 def test_it_goes_by_levels(make, source, monkeypatch):
-    graph, sizes = make(90), levels_by_scipy(make(90), source)
+    graph, sizes = make(60), levels_by_scipy(make(60), source)
     on = searches_on(graph)
-    monkeypatch.setattr(probe, "WIDE_LEVEL", 91)
     assert probe.reach(on, source) == Reached(len(sizes), sizes.sum(), False, True)
     monkeypatch.setattr(probe, "LEVELS", 2)
     assert probe.reach(on, source) == Reached(min(2, len(sizes)), sizes[:3].sum(), False, len(sizes) < 3)

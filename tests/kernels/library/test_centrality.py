@@ -186,7 +186,7 @@ def test_a_hierarchy_answers(directed, on_card):
         found = getattr(centrality, name)(on)
         np.testing.assert_allclose(found, of_networkx(name, theirs), rtol=1e-14, err_msg=name)
     assert on._backward.eccentricities(reciprocals=True).variant == "hierarchy/all_pairs"
-    assert list(on._backward.in_whole_numbers.hierarchy.laid_out) == [True]  # laid out once for both
+    assert list(on._backward._in_whole_numbers.hierarchy.laid_out) == [True]  # laid out once for both
 
 
 @pytest.mark.simulator

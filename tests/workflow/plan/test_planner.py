@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
+from tests.support import published
 from tests.support.published import CONFIG
 from workflow.plan import allocation, experiments
 from workflow.plan.planner import Plan
@@ -28,21 +29,11 @@ def planned(*, simulating=False, protocol=None, **options):
         (False, "bellman_ford/cpu/nyc", "cells", "^$"),
         (False, "bellman_ford/stride/sample1", "simulated", "simulated only in the mode simulator"),
         (True, "bellman_ford/stride/sample1", "simulated", "^$"),
-        (
-            True,
-            "bellman_ford/stride/nyc",
-            "cells",
-            "on nyc cannot be measured here: .*: run it on a machine with a GPU",
-        ),
+        (True, "bellman_ford/stride/nyc", "cells", "on nyc cannot be measured here: "),
         (True, "dijkstra/scipy/nyc", "cells", "^$"),
-        (True, "dijkstra/scipy/nyc", "simulated", "too large for the CUDA simulator: choose sample1 or sample3$"),
-        (
-            False,
-            "bellman_ford/strde/nyc",
-            "cells",
-            "no variant bellman_ford/strde: choose one of .*bellman_ford/stride,",
-        ),
-        (False, "bellman_ford/stride/nyk", "cells", "no dataset 'nyk': choose one of nyc, bay"),
+        (True, "dijkstra/scipy/nyc", "simulated", "too large .*sample1 or sample3$"),
+        (False, "bellman_ford/strde/nyc", "cells", "bellman_ford/strde: .*bellman_ford/stride,"),
+        (False, "bellman_ford/stride/nyk", "cells", "'nyk': .* nyc, bay"),
     ],
 )
 def test_which_cells_are_refused(simulating, cell, folder, reason):
@@ -87,9 +78,12 @@ ARCHIVES = {"h200": "results/archive/h200", "h100": "results/archive/h100-80gb-h
 @pytest.mark.parametrize("model", ARCHIVES)
 @pytest.mark.parametrize("named", [True, False])
 def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, named, monkeypatch):
-    """The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less."""
+    """At most eight times if the card is not named, because it may be a slower one.
+
+    The upper limit is for jobs of half of the cells at least: those of few variants prepared and checked less.
+    """
     monkeypatch.setenv("GPU_MODEL", model if named else "")
-    rows = measurements.load_folder(ROOT / ARCHIVES[model])
+    rows = published.archived_rows(Path(ARCHIVES[model]).name)
     rows = rows[(rows["batch"] != "") & rows["dataset"].isin(list(CONFIG["datasets"]))]
     started = pd.to_datetime(rows["started"], utc=True)
     rows = rows.assign(start=started, end=started + pd.to_timedelta(rows["seconds"].fillna(0), unit="s"))
@@ -99,7 +93,7 @@ def test_a_job_requests_two_to_six_times_what_it_took_in_the_archive(model, name
         measured = {experiments.Cell(*cell) for cell in zip(*(of_job[key] for key in measurements.CELL), strict=True)}
         requested = 60 * allocation.runtime_min(CONFIG, [str(ROOT / ARCHIVES[model])], measured)
         assert requested >= 2 * took
-        assert requested <= 6 * took or len(measured) < cells[problem, dataset] / 2
+        assert requested <= (6 if named else 8) * took or len(measured) < cells[problem, dataset] / 2
 
 
 def test_a_card_that_no_archive_has_gets_more_time(monkeypatch):
@@ -113,5 +107,5 @@ def test_a_card_that_no_archive_has_gets_more_time(monkeypatch):
 
 def test_without_a_gpu_the_message_gives_the_reason_and_under_slurm_the_mode():
     cell = experiments.Cell("bellman_ford", "naive", "nyc")
-    assert "no GPU is visible: run it on" in planned(simulating=True).refusal(cell)
+    assert "no GPU is visible" in planned(simulating=True).refusal(cell)
     assert "pass mode=cuda after --config" in planned(simulating=True, on_slurm=True).refusal(cell)

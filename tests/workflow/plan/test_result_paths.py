@@ -121,8 +121,8 @@ def test_all_batches_that_are_there_are_shown_and_cells_measured_again_too():
     again.parent.mkdir(parents=True)
     again.touch()
     other.touch()
-    found = result_paths.files_of_cells(JOBS, ["a"], wanted("bellman_ford/naive/nyc", "bellman_ford/cpu/nyc"))
-    assert found == [
+    files = result_paths.files_of_cells(JOBS, ["a"], wanted("bellman_ford/naive/nyc", "bellman_ford/cpu/nyc"))
+    assert files == [
         "results/batches/a/sssp/nyc/timings.csv",
         "results/cells/bellman_ford/cpu/nyc.csv",
         str(Path("results/batches/b/sssp/nyc/timings.csv").resolve()),

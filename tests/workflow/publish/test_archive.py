@@ -84,7 +84,7 @@ def files(folder="results/archive"):
 
 
 def test_without_measurements_all_archives_are_drawn_again_with_batches_copied_there(monkeypatch):
-    with pytest.raises(InputError, match="results/cells: nothing was measured yet: run snakemake"):
+    with pytest.raises(InputError, match=r"^results/cells: "):
         keep()
     job("b")
     keep()
@@ -144,7 +144,7 @@ def test_a_job_of_another_host_is_refused_before_anything_is_copied():
     before = files()
     job("a", host_id="01234567")
     job("b")
-    with pytest.raises(InputError, match=r"the archive has this job from another host, .*: rename this batch"):
+    with pytest.raises(InputError, match="another host"):
         keep()
     assert files() == before
     shutil.rmtree("results/batches/a")
@@ -155,7 +155,7 @@ def test_a_job_of_another_host_is_refused_before_anything_is_copied():
 def test_rows_that_belong_elsewhere_are_refused():
     job("a")
     Path("results/batches/a").rename("results/batches/b")
-    with pytest.raises(InputError, match=r"batches/b/.*: has rows that belong in results/batches/a/sssp/nyc/"):
+    with pytest.raises(InputError, match=r"batches/b/.*: .* results/batches/a/sssp/nyc/"):
         keep()
     assert not Path("results/archive").exists()
 
@@ -199,9 +199,9 @@ def test_cpu_rows_go_where_their_batch_went():
 def test_a_job_without_a_record_of_a_row_is_refused():
     job("a")
     path = Path("results/batches/a/sssp/nyc/provenance.json")
-    found = json.loads(path.read_text())
-    del found[f"{CPU}/nyc/a"]
-    path.write_text(json.dumps(found))
-    said = rf"provenance\.json: the record of {CPU}/nyc/a is missing: delete .*timings\.csv and measure again"
+    record = json.loads(path.read_text())
+    del record[f"{CPU}/nyc/a"]
+    path.write_text(json.dumps(record))
+    said = rf"provenance\.json: .*{CPU}/nyc/a .*timings\.csv"
     with pytest.raises(InputError, match=said):
         collect.read([path.with_name("timings.csv")])

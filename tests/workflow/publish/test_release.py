@@ -82,13 +82,13 @@ def test_versions_and_dates_must_agree(folder, file, pattern, to, message):
 def test_an_archive_must_have_its_checksums(folder, name):
     release.check_sums()
     (release.ARCHIVES / name).write_text("another")
-    with pytest.raises(InputError, match=rf"^results/archive/{name}: not as in results/archive/SHA256SUMS: restore it"):
+    with pytest.raises(InputError, match=rf"^results/archive/{name}: .*SHA256SUMS"):
         release.check_sums()
 
 
 def test_a_file_may_not_be_missing_from_an_archive(folder):
     (release.ARCHIVES / "h200/table1.md").unlink()
-    with pytest.raises(InputError, match=r"^results/archive/h200/table1\.md: not as in"):
+    with pytest.raises(InputError, match=r"^results/archive/h200/table1\.md: "):
         release.check_sums()
 
 
@@ -100,7 +100,7 @@ def test_the_documents_must_be_those_of_the_archives(folder, monkeypatch):
     Path("config.yaml").write_text("archive: h200\n")
     Path("a.md").write_text("<!-- begin x -->\nnew\n<!-- end x -->\n")
     monkeypatch.setattr(readme, "generated", lambda archives, config: {"a.md": {"x": " ".join(archives)}})
-    with pytest.raises(InputError, match=r"^a\.md: its generated parts are not those of the archives: run snakemake"):
+    with pytest.raises(InputError, match=r"^a\.md: .*run snakemake"):
         release.check_documents()
     change("a.md", "new", " ".join(result_paths.archives({"archive": "h200"})))
     release.check_documents()
@@ -127,6 +127,7 @@ def test_a_release_checks_version_sums_and_documents(monkeypatch):
     assert checked == ["check_version", "check_sums", "check_documents"]
 
 
+@pytest.mark.ci
 def test_the_repository_can_be_released_once_its_version_has_a_date(tmp_path, monkeypatch):
     monkeypatch.chdir(copy_project(tmp_path))
     date_release()

@@ -3,7 +3,6 @@
 import csv
 import itertools
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -50,8 +49,8 @@ def test_all_that_is_kept_can_be_read_and_lies_where_its_rows_belong(folder):
         assert {folder / measurements.place(row) for row in rows} == {path}
         assert set(records.of_table(path)) == set(map(records.name, rows))
     for pattern, load in archive.OTHERS.values():
-        found = sorted(folder.glob(pattern))
-        assert all(len(load([path])) for path in found) and (found or folder.name != "h200")  # the main one has all
+        paths = sorted(folder.glob(pattern))
+        assert all(len(load([path])) for path in paths) and (paths or folder.name != "h200")  # the main one has all
 
 
 def test_what_every_variant_writes_can_be_read(tmp_path):
@@ -65,69 +64,51 @@ def test_what_every_variant_writes_can_be_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("row", "changes", "said"),
+    ("row", "changes", "named"),
     [
-        (ROW, {"algorithm": "bellman"}, "algorithm 'bellman', variant 'naive': there is no such variant"),
-        (ROW, {"variant": "cpu2"}, "variant 'cpu2': there is no such variant"),
-        (ROW, {"problem": "apsp", "source": ""}, "problem 'apsp': must be the variant's problem"),
-        (ROW, {"dataset": ""}, "dataset '': must not be empty"),
-        *((ROW, {"round": value}, f"round '{value}': must be a whole number from 1") for value in ("0", "1.5", "")),
-        (ROW, {"round": "2"}, "round '2': must count from 1 without gaps"),
-        (ROW, {"status": "fine"}, "status 'fine': must be one of 'ok', 'timeout', 'no_memory', 'unavailable'"),
-        (ROW, SIMULATED, "status 'simulated', device 'numba CUDA simulator': a simulated run is not a measurement"),
-        (ROW, {"device": card.SIMULATOR}, "device 'numba CUDA simulator': a simulated run is not a measurement"),
-        (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, "a simulated run is not a measurement"),
-        (ROW, {"kernels_s": ""}, "must have all times if the status is ok, else none"),
-        (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "must have all times if the status is ok, else none"),
-        *((ROW, {"seconds": value}, f"seconds '{value}': must be a number") for value in ("inf", "nan", "1,5")),
-        *((ROW, {"seconds": value}, f"seconds '{value}': must be above 0") for value in ("0", "-1")),
-        *((ROW, {phase: "-1e-9"}, f"{phase} '-1e-9': must be 0 or more") for phase in columns.PHASES),
-        (ROW, {"kernels_s": "1000"}, "kernels_s '1000', .*: the phases must sum to no more than seconds"),
-        (ROW, {"copy_out_s": "0.001"}, "copy_out_s '0.001': the phases must sum to no more than seconds"),
-        *((ROW, {"launches": value}, f"launches '{value}': must be a whole number") for value in ("-1", "2.5", "")),
-        (ROW, {"launches": "0"}, "launches '0', status 'ok': must be 0 on a CPU, and above 0 on a card"),
-        (ON_CPU, {"launches": "1"}, "launches '1', status 'ok': must be 0 on a CPU"),
-        *((ROW, {"vertices": value}, f"vertices '{value}': must be a whole number from 1") for value in ("0", "1.5")),
-        (ROW, {"arcs": "-1"}, "arcs '-1': must be a whole number from 0"),
-        *((ROW, {"source": value}, f"source '{value}', .*must be a vertex") for value in ("", "-1", "0.5", "264346")),
-        (ALL_PAIRS, {"source": "0"}, "source '0', problem 'apsp', .*empty for apsp"),
-        *((ROW, {"rows_checked": value}, f"rows_checked '{value}'") for value in ("", "-1", "0", "2")),
-        *((ALL_PAIRS, {"rows_checked": value}, f"rows_checked '{value}', .*1 to all") for value in ("0", "10877")),
-        (ROW, NO_TIMES | {"status": "no_memory", "rows_checked": "1"}, "or 0 if no run was completed"),
-        (ROW, {"device": ""}, "device '': must not be empty"),
-        *((ROW, {name: ""}, f"{name} '': must be a version if a card was used") for name in ("driver", "cuda")),
-        *((ON_CPU, {name: "1.0"}, f"{name} '1.0': must be a .* else empty") for name in ("driver", "cuda")),
-        *((ROW, {name: ""}, f"{name} '': must be a version") for name in ("numba_cuda", "numba", "numpy")),
-        *((ROW, {"dataset_sha256": value}, f"'{value}': must be 64 hex") for value in ("", "ab" * 31, "AB" * 32)),
-        *((ROW, {name: "-1e-9"}, f"{name} '-1e-9': must be 0 or more") for name in columns.PREPARATION),
-        *(
-            (ROW, {name: value}, f"{name} '{value}': must be a whole number from 1, or empty")
-            for name, value in itertools.product(("position", "cores"), ("0", "1.5"))
-        ),
-        *(
-            (ROW, {name: value}, f"{name} '{value}': must be a whole number from 0, or empty")
-            for name, value in itertools.product(columns.LAYOUT, ("-1", "1.5"))
-        ),
-        *((ROW, {"revision": value}, f"revision '{value}': must be a whole") for value in ("", "1.5", "scipy")),
-        *((ROW, {"batch": value}, f"batch '{value}': must be a name of letters") for value in ("a b", "-a")),
-        (ROW, UNAVAILABLE | {"launches": "0", "revision": "no version"}, "revision 'no version': must be a whole"),
-        (ROW, {"limit_s": "9"}, "limit_s '9', status 'ok': must be above 0 for timeout, else empty"),
-        *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}', status 'timeout': must be") for value in ("", "0")),
-        (ROW, {"needed_bytes": "9"}, "needed_bytes '9', status 'ok': must be above 0 for no_memory, else empty"),
-        *((ROW, NO_MEMORY | {"needed_bytes": value}, f"needed_bytes '{value}', .*: must be") for value in ("", "0")),
-        *(
-            (ROW, {"started": value}, f"started '{value}': must be a date and a time with its offset")
-            for value in ("", "yesterday", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z")
-        ),
+        *((ROW, {"variant": "cpu2"}, ""), (ROW, {"algorithm": "bellman"}, ""), (ROW, {"dataset": ""}, "")),
+        *((ROW, {"problem": "apsp", "source": ""}, ""), (ROW, {"status": "fine"}, ""), (ROW, {"device": ""}, "")),
+        *((ROW, {"round": value}, "") for value in ("0", "1.5", "", "2")),
+        *((ROW, {"device": card.SIMULATOR}, ""), (ROW, SIMULATED, "status 'simulated'")),
+        (ROW, SIMULATED | {"status": "no_memory", "rows_checked": 0}, f"device '{card.SIMULATOR}'"),
+        (ROW, {"kernels_s": ""}, ""),
+        (ROW, NO_TIMES | {"status": "no_memory", "seconds": "1"}, "seconds '1'"),
+        *((ROW, {"seconds": value}, "") for value in ("inf", "nan", "1,5", "0", "-1")),
+        *((ROW, {phase: "-1e-9"}, "") for phase in columns.PHASES),
+        *((ROW, {"kernels_s": "1000"}, ""), (ROW, {"copy_out_s": "0.001"}, "")),
+        *((ROW, {"launches": value}, "") for value in ("-1", "2.5", "", "0")),
+        (ON_CPU, {"launches": "1"}, ""),
+        *((ROW, {"vertices": value}, "") for value in ("0", "1.5")),
+        (ROW, {"arcs": "-1"}, ""),
+        *((ROW, {"source": value}, "") for value in ("", "-1", "0.5", "264346")),
+        (ALL_PAIRS, {"source": "0"}, ""),
+        *((ROW, {"rows_checked": value}, "") for value in ("", "-1", "0", "2")),
+        *((ALL_PAIRS, {"rows_checked": value}, "") for value in ("0", "10877")),
+        (ROW, NO_TIMES | {"status": "no_memory", "rows_checked": "1"}, "rows_checked '1'"),
+        *((ROW, {name: ""}, "") for name in ("driver", "cuda", "numba_cuda", "numba", "numpy")),
+        *((ON_CPU, {name: "1.0"}, "") for name in ("driver", "cuda")),
+        *((ROW, {"dataset_sha256": value}, "") for value in ("", "ab" * 31, "AB" * 32)),
+        *((ROW, {name: "-1e-9"}, "") for name in columns.PREPARATION),
+        *((ROW, {name: value}, "") for name, value in itertools.product(("position", "cores"), ("0", "1.5"))),
+        *((ROW, {name: value}, "") for name, value in itertools.product(columns.LAYOUT, ("-1", "1.5"))),
+        *((ROW, {"revision": value}, "") for value in ("", "1.5", "scipy")),
+        *((ROW, {"batch": value}, "") for value in ("a b", "-a")),
+        (ROW, UNAVAILABLE | {"launches": "0", "revision": "no version"}, "revision 'no version'"),
+        (ROW, {"limit_s": "9"}, ""),
+        *((ROW, TIMEOUT | {"limit_s": value}, f"limit_s '{value}'") for value in ("", "0")),
+        (ROW, {"needed_bytes": "9"}, ""),
+        *((ROW, NO_MEMORY | {"needed_bytes": value}, f"needed_bytes '{value}'") for value in ("", "0")),
+        *((ROW, {"started": value}, "") for value in ("", "yesterday", "2026-01-01T00:00:00", "2026-13-01T00:00:00Z")),
     ],
 )
-def test_a_value_that_cannot_be_is_refused(tmp_path, row, changes, said):
+def test_a_value_that_cannot_be_is_refused(tmp_path, row, changes, named):
+    """named: what the message names, if not the first change."""
     fine = measurement("edge/apsp", "gnutella04")
     path = write(tmp_path / "cell.csv", fine, row | changes)
-    where = f"{path}, line 3 ({changes.get('algorithm', row['algorithm'])}/"
-    with pytest.raises(InputError, match=f"{said}.*: measure the cell again, or leave the file out$") as error:
+    column, value = next(iter(changes.items()))
+    with pytest.raises(InputError, match=named or f"{column} '{value}'") as error:
         measurements.load([path])
-    assert str(error.value).startswith(where)
+    assert str(error.value).startswith(f"{path}, line 3 ({changes.get('algorithm', row['algorithm'])}/")
 
 
 @pytest.mark.parametrize(
@@ -145,7 +126,7 @@ def test_a_setting_that_cannot_be_is_refused(tmp_path, settings, changes):
     row = ROW | dict.fromkeys(settings, 1)
     assert len(measurements.load([write(tmp_path / "sweep.csv", row)], settings)) == 1
     ((column, value),) = changes.items()
-    with pytest.raises(InputError, match=f"line 2 .*: {column} '{value}': must be "):
+    with pytest.raises(InputError, match=f"line 2 .*: {column} '{value}': "):
         measurements.load([write(tmp_path / "sweep.csv", row | changes)], settings)
 
 
@@ -169,25 +150,25 @@ def test_clocks_may_differ_by_a_little(tmp_path):
 )
 def test_the_runs_of_a_cell_are_of_one_machine_revision_and_graph(tmp_path, column, value):
     assert len(measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2})])) == 2
-    with pytest.raises(InputError, match=f"the cell's rows differ in {column}"):
+    with pytest.raises(InputError, match=f" {column}"):
         measurements.load([write(tmp_path / "cell.csv", ROW, ROW | {"round": 2, column: value})])
 
 
 def test_a_missing_repeat_is_refused_in_whatever_file_the_others_are(tmp_path):
     paths = [write(tmp_path / f"{i}.csv", ROW | {"round": i}) for i in (1, 2, 3)]
     assert measurements.load(paths)["round"].tolist() == [1, 2, 3]
-    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': must count from 1 without gaps"):
+    with pytest.raises(InputError, match=r"3\.csv, line 2 .*: round '3': "):
         measurements.load([paths[0], paths[2]])
-    with pytest.raises(InputError, match="a duplicate round of the cell"):
+    with pytest.raises(InputError, match="duplicate round"):
         measurements.load([*paths, paths[0]])
 
 
 def test_what_read_would_refuse_is_not_written(tmp_path):
     schema = measurements.schema()
     assert schema.to_csv([ROW], tmp_path / "a.csv").splitlines()[0] == ",".join(columns.COLUMNS)
-    with pytest.raises(InputError, match=r"a\.csv, line 2 \(bellman_ford/naive on nyc\): .*: nothing was written: "):
+    with pytest.raises(InputError, match=r"a\.csv, line 2 \(bellman_ford/naive on nyc\): "):
         schema.to_csv([ROW | {"kernels_s": 1000.0}], tmp_path / "a.csv")
-    with pytest.raises(InputError, match="a simulated run is not a measurement"):
+    with pytest.raises(InputError, match="simulated run"):
         schema.to_csv([ROW | SIMULATED], tmp_path / "a.csv")
     lacking = ROW | SIMULATED | NO_MEMORY | {"needed_bytes": 9}
     for row in (ROW | SIMULATED, lacking):
@@ -197,12 +178,9 @@ def test_what_read_would_refuse_is_not_written(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"rows_checked": "0"}, "rows_checked '0', status 'simulated'"),
-        ({"device": "test card", "driver": "1", "cuda": "1"}, "must be simulated in the simulator, and only there"),
-        (
-            dict.fromkeys(columns.TIMES, "1") | {"status": "ok", "seconds": "4"},
-            "the status must be simulated in the simulator",
-        ),
+        ({"rows_checked": "0"}, "rows_checked '0'"),
+        ({"device": "test card", "driver": "1", "cuda": "1"}, "device 'test card'"),
+        (dict.fromkeys(columns.TIMES, "1") | {"status": "ok", "seconds": "4"}, "status 'ok'"),
     ],
 )
 def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
@@ -213,68 +191,59 @@ def test_what_the_simulator_wrote_is_checked_too(tmp_path, changes, said):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    "changes",
     [
-        ({"benchmark": "sparse"}, "must be one of 'chains', 'dense'"),
-        ({"bits": "8"}, "bits '8': must be 16 or 32"),
-        ({"vertices": ""}, "vertices '', relaxations '1000': dense needs a whole number of vertices"),
-        ({"benchmark": "chains"}, "benchmark 'chains', vertices '10', .*: dense .*; chains needs no vertices"),
-        ({"relaxations": "1001"}, "relaxations '1001': dense needs .* its cube as relaxations"),
-        ({"repeat": "2"}, "repeat '2': must count from 1 without gaps"),
-        *(({"seconds": value}, f"seconds '{value}': must be") for value in ("0", "-1", "", "inf")),
-        ({"device": card.SIMULATOR}, "a simulated run is not a measurement"),
-        *(({name: ""}, f"{name} '': must be a version") for name in ("driver", "cuda", "numba_cuda")),
-        ({"tree_clean": "maybe"}, "tree_clean 'maybe': must be one of 'True', 'False', ''"),
-        ({"started": "2026-01-01T00:00:00"}, "must be a date and a time with its offset"),
-        ({"device": "other card", "bits": "16"}, "device 'other card': must be the same in all rows"),
+        *({"benchmark": value} for value in ("sparse", "chains")),
+        *({"seconds": value} for value in ("0", "-1", "", "inf")),
+        *({name: ""} for name in ("driver", "cuda", "numba_cuda", "vertices")),
+        *({"bits": "8"}, {"relaxations": "1001"}, {"repeat": "2"}, {"tree_clean": "maybe"}),
+        *({"device": card.SIMULATOR}, {"started": "2026-01-01T00:00:00"}, {"device": "other card", "bits": "16"}),
     ],
 )
-def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, changes, said):
+def test_a_peak_that_cannot_be_is_refused(tmp_path, monkeypatch, as_with_gpu, changes):
+    column, value = next(iter(changes.items()))
+    said = f"{column} '{value}'"
     first = PEAK | {"benchmark": "chains", "vertices": ""}
     path = write(tmp_path / "peak.csv", first, PEAK | changes)
-    with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}.*: measure again, or leave"):
+    with pytest.raises(InputError, match=rf"peak\.csv, line 3 \(.* bits\): .*{said}"):
         benchmarks.load_peak([path])
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
     monkeypatch.setattr(peak, "peak_rows", lambda *_: [first, PEAK | changes])
-    with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}.*: nothing was written"):
+    with pytest.raises(InputError, match=rf"new\.csv, line 3 .*{said}"):
         peak.measure_peak([10], tmp_path / "new.csv")
     assert list(tmp_path.iterdir()) == [path]
 
 
 FLAG = "bellman_ford/stride_flag,bellman_ford/naive"  # left and right of the claim flag_factor, on line 6
-VALUE = "must be numbers above 0, low no greater than high, for times_faster and faster_by_s, and empty for other"
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "said"),
     [
-        ("datasets", "nyc,264346", "nyc,264a", "line 2: vertices '264a': must be a number"),
-        ("datasets", "bay,", "nyc,", "line 3: dataset 'nyc': must not occur twice"),
-        ("datasets", "arcs,file", "arc,file", "the first line must be dataset,vertices,arcs,file"),
-        ("times", "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*there is no such variant"),
-        ("times", "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk': the paper has no such dataset"),
-        ("times", "1320", "-1320", "line 2: seconds '-1320': must be above 0"),
-        ("times", "22min", "22 min", "line 2: text '22 min': must be a time as the paper prints it"),
-        ("peers", "ADDS,", "ADD,", "line 2: program 'ADD': must be a program of peers.yaml"),
-        ("peers", "0.009099", "0", "line 2: seconds '0': must be above 0"),
-        ("peers", "nyc,any", "nyc,0", "line 3: program 'ADDS', dataset 'nyc', source '0': must not occur twice"),
-        ("peers", "nyc,any", "nyc,all", "line 3: source 'all': must be one of '0', 'any', 'every'"),
-        ("peers", "NVIDIA H200,", "a GPU,", "line 2: host 'a GPU': must be one of 'NVIDIA H200', '16 cores of its"),
-        ("peers", "h200-one-source.csv", "h.csv", "line 6: file 'h.csv': must be one of 'h200.csv', 'h200-one-"),
-        ("claims", "id,section", "name,section", "the first line must be id,section,"),
-        ("claims", "stride_large,", "stride_small,", "id 'stride_small': must not occur twice"),
-        ("claims", FLAG, f"bellman_ford/strde{FLAG[24:]}", "left 'bellman_ford/strde': there is no such variant"),
-        ("claims", FLAG, f"{FLAG[:25]}naive", "right 'naive .*': there is no such variant"),
-        ("claims", FLAG, f"{FLAG[:25]}dijkstra/naive", "left .*, right 'dijkstra/naive .*': must be variants of one"),
-        ("claims", "nyc bay", "nyk bay", "datasets 'nyk bay.*': the paper has no such dataset"),
-        ("claims", "times_faster,2.8", "quicker,2.8", "relation 'quicker': must be one of 'slower', 'faster', "),
-        ("claims", "2.8,2.8", ",2.8", f"relation 'times_faster', low '', high '2.8': .*{VALUE}"),
-        ("claims", "2.8,2.8", "two,2.8", f"relation 'times_faster', low 'two', high '2.8': .*{VALUE}"),
-        ("claims", "2.8,2.8", "nan,2.8", f"relation 'times_faster', low 'nan', high '2.8': .*{VALUE}"),
-        ("claims", "2.8,2.8", "0,2.8", f"relation 'times_faster', low '0', high '2.8': .*{VALUE}"),
-        ("claims", "2.8,2.8", "2.8,inf", f"relation 'times_faster', low '2.8', high 'inf': .*{VALUE}"),
-        ("claims", "2.8,2.8", "3,2.8", f"relation 'times_faster', low '3', high '2.8': .*{VALUE}"),
-        ("claims", "times_faster,2.8", "faster,2.8", f"relation 'faster', low '2.8', high '2.8': .*{VALUE}"),
+        ("datasets", "nyc,264346", "nyc,264a", "line 2: vertices '264a'"),
+        ("datasets", "bay,", "nyc,", "line 3: dataset 'nyc'"),
+        ("datasets", "arcs,file", "arc,file", "the first line .* dataset,vertices,arcs,file"),
+        ("times", "1,bellman_ford,cpu,", "1,bellman_ford,cpus,", "line 2: .*'cpus'"),
+        ("times", "cpu,nyc", "cpu,nyk", "line 2: dataset 'nyk'"),
+        ("times", "1320", "-1320", "line 2: seconds '-1320'"),
+        ("times", "22min", "22 min", "line 2: text '22 min'"),
+        ("peers", "ADDS,", "ADD,", "line 2: program 'ADD': .* peers.yaml"),
+        ("peers", "0.009099", "0", "line 2: seconds '0'"),
+        ("peers", "nyc,any", "nyc,0", "line 3: program 'ADDS', dataset 'nyc', source '0'"),
+        ("peers", "nyc,any", "nyc,all", "line 3: source 'all': .*'0', 'any', 'every'"),
+        ("peers", "NVIDIA H200,", "a GPU,", "line 2: host 'a GPU': .*'NVIDIA H200'"),
+        ("peers", "h200-one-source.csv", "h.csv", "line 6: file 'h.csv': .*'h200.csv'"),
+        ("claims", "id,section", "name,section", "the first line .* id,section,"),
+        ("claims", "stride_large,", "stride_small,", "id 'stride_small'"),
+        ("claims", FLAG, f"bellman_ford/strde{FLAG[24:]}", "left 'bellman_ford/strde'"),
+        ("claims", FLAG, f"{FLAG[:25]}naive", "right 'naive "),
+        ("claims", FLAG, f"{FLAG[:25]}dijkstra/naive", "left .*, right 'dijkstra/naive "),
+        ("claims", "nyc bay", "nyk bay", "datasets 'nyk bay"),
+        ("claims", "times_faster,2.8", "quicker,2.8", "relation 'quicker'"),
+        *(
+            ("claims", "2.8,2.8", f"{low},{high}", f"relation 'times_faster', low '{low}', high '{high}'")
+            for low, high in (("", 2.8), ("two", 2.8), ("nan", 2.8), (0, 2.8), (2.8, "inf"), (3, 2.8))
+        ),
+        ("claims", "times_faster,2.8", "faster,2.8", "relation 'faster', low '2.8', high '2.8'"),
     ],
 )
 def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name, old, new, said):
@@ -283,7 +252,7 @@ def test_a_typo_in_the_papers_numbers_is_refused_with_one_message(tmp_path, name
     path = tmp_path / f"{name}.csv"
     path.write_text(content.replace(old, new, 1))
     schema = {"datasets": paper.DATASETS, "times": paper.TIMES, "claims": paper.CLAIMS, "peers": paper.PEERS}[name]
-    with pytest.raises(InputError, match=rf"{name}\.csv(, |: )(line \d+ \(claim \w+\): )?{said}.*: correct the file$"):
+    with pytest.raises(InputError, match=rf"{name}\.csv(, |: )(line \d+ \(claim \w+\): )?{said}"):
         schema.read([path])
 
 
@@ -301,27 +270,27 @@ def card_with(**changes):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        (card_with(sm_clock_mhz="fast"), "card.after.sm_clock_mhz: 'fast' is not of type 'number'"),
-        (card_with(sm_clock_mhz=-1), "card.after.sm_clock_mhz: -1 is less than"),
-        (card_with(throttling="power cap"), "card.after.throttling: 'power cap' is not of type 'array'"),
-        (card_with(throttling=[4]), "card.after.throttling.0: 4 is not of type 'string'"),
-        ({"card": {"before": STATE}}, "card: 'after' is a required property"),
-        ({"protocol": {"tile": 0}}, "protocol.tile: 0 is less than the minimum of 1"),
-        ({"graph": {"sha256": "ab"}}, "graph.sha256: 'ab' does not match"),
-        ({"graph": {"sha256": "ab" * 32 + "\n"}}, "graph.sha256: .* does not match"),
-        ({"variant": 7}, "variant: 7 is not of type 'string'"),
+        (card_with(sm_clock_mhz="fast"), "card.after.sm_clock_mhz: 'fast'"),
+        (card_with(sm_clock_mhz=-1), "card.after.sm_clock_mhz: -1"),
+        (card_with(throttling="power cap"), "card.after.throttling: 'power cap'"),
+        (card_with(throttling=[4]), "card.after.throttling.0: 4"),
+        ({"card": {"before": STATE}}, "card: 'after'"),
+        ({"protocol": {"tile": 0}}, "protocol.tile: 0"),
+        ({"graph": {"sha256": "ab"}}, "graph.sha256: 'ab'"),
+        ({"graph": {"sha256": "ab" * 32 + "\n"}}, "graph.sha256: "),
+        ({"variant": 7}, "variant: 7"),
     ],
 )
 @pytest.mark.parametrize("read", [lambda path: measurements.load([path]), lambda path: collect.read([path])])
 def test_a_record_that_cannot_be_is_refused(tmp_path, changes, said, read):
     path = cell(tmp_path, changes)
-    with pytest.raises(InputError, match=rf"nyc\.json: not a valid record .*\({said}.*, else delete {path} and"):
+    with pytest.raises(InputError, match=rf"nyc\.json: .*\({said}.*{path}"):
         read(path)
 
 
 def test_the_record_of_another_cell_is_refused(tmp_path):
     path = cell(tmp_path, {"variant": "stride"})
-    with pytest.raises(InputError, match=r"the record of bellman_ford/naive/nyc is missing: delete .*nyc\.csv and"):
+    with pytest.raises(InputError, match=r"bellman_ford/naive/nyc is missing: .*nyc\.csv"):
         measurements.load([path])
 
 
@@ -329,19 +298,16 @@ def test_the_record_of_another_cell_is_refused(tmp_path):
     ("content", "said"),
     [
         ("[]", "not a JSON object"),
-        ('{"a/b/c": {}}', r"not a valid record of a measurement \(a/b/c: .*\)"),
-        (
-            '{"edge/sssp/nyc": RECORD}',
-            r"not a valid record of .* \(edge/sssp/nyc: the record is of bellman_ford/naive/nyc\)",
-        ),
-        ('{"graph": [], "records": {}}', r"not a valid record .*older commit; \w+ is the last that reads it\)"),
+        ('{"a/b/c": {}}', r".*\(a/b/c: "),
+        ('{"edge/sssp/nyc": RECORD}', r".*\(edge/sssp/nyc: .*bellman_ford/naive/nyc\)"),
+        ('{"graph": [], "records": {}}', "not a valid record .*older commit"),
     ],
 )
 def test_a_broken_archive_is_refused(tmp_path, content, said):
     table = write(tmp_path / "batches/a/sssp/nyc/timings.csv", ROW | {"batch": "a"})
     broken = records.beside(table)
     broken.write_text(content.replace("RECORD", json.dumps(record("bellman_ford/naive", "nyc"))))
-    with pytest.raises(InputError, match=rf"provenance\.json: {said}: restore it from git .*timings\.csv and measure"):
+    with pytest.raises(InputError, match=rf"provenance\.json: {said}.*timings\.csv"):
         measurements.load_folder(tmp_path)
 
 
@@ -359,7 +325,7 @@ def test_launches_are_checked_by_the_default_tile_where_the_protocol_says_none(t
 def test_a_record_that_read_would_refuse_is_not_written():
     fine = record("bellman_ford/naive", "nyc")
     records.check_record(fine, Path("nyc.json"))
-    with pytest.raises(InputError, match=re.escape("nyc.json: host: 7 is not of type 'string': nothing was written")):
+    with pytest.raises(InputError, match=r"nyc\.json: host: 7 "):
         records.check_record(fine | {"host": 7}, Path("nyc.json"))
 
 
@@ -374,12 +340,14 @@ def test_a_file_without_a_newer_column_has_its_default(tmp_path):
     assert schema.to_csv(rows, old).startswith("a,b,c\n")
     for text in ("c,a\nx,1\n", "b\n1\n", "a,d\n1,2\n"):
         wrong.write_text(text)
-        with pytest.raises(InputError, match=r"wrong\.csv: the first line must be a,b,c: correct it"):
+        with pytest.raises(InputError, match=r"wrong\.csv: .*a,b,c: correct it"):
             schema.read([wrong])
 
 
 def test_with_a_new_column_an_archive_is_drawn_as_before(tmp_path):
-    project = Project.make(tmp_path, datasets=published.CONFIG["datasets"], stub=False, mode="simulator")
+    project = Project.make(
+        tmp_path, datasets=published.CONFIG["datasets"], stub=False, mode="simulator", whole_archives=True
+    )
     module = tmp_path / "workflow/store/columns.py"
     text, last = module.read_text(), '    _text("note",'
     assert text.count(last) == 1

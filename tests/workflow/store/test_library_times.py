@@ -50,7 +50,7 @@ def test_every_kind_of_call_is_measured_and_its_result_checked(town):
         except Exception as error:
             needs_card.append(case.what)
             if "first answer" in case.what:
-                assert str(error).startswith(f"{town}: the process used dijkstra/scipy and compiled no kernel, ")
+                assert str(error).startswith(f"{town}: ") and "dijkstra/scipy" in str(error)
         else:
             assert row["what"] == case.what and row["repeat"] == 1 and row["seconds"] > 0
     with open(ARCHIVED, newline="") as file:
@@ -78,7 +78,7 @@ def test_results_are_compared_with_scipys(town):
         check(found)
     missing = {vertex: length for vertex, length in enumerate(right.tolist()) if vertex != 3}
     for found in (*given(wrong), missing):
-        with pytest.raises(WrongResult, match="the distances are not SciPy's"):
+        with pytest.raises(WrongResult, match="SciPy"):
             check(found)
 
 
@@ -92,8 +92,7 @@ def test_a_call_is_repeated_until_the_budget_is_over(monkeypatch):
 
 
 @pytest.fixture
-def on_card(monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: True)
+def on_card(monkeypatch, as_with_gpu):
     monkeypatch.setattr(card, "describe", lambda on_gpu: {key: COMMON[key] for key in ("device", "driver", "cuda")})
     monkeypatch.setattr(library_times.host, "one_card", nullcontext)
 
@@ -116,9 +115,8 @@ def test_the_file_is_written_after_each_kind_of_call(on_card, town, tmp_path, mo
     assert rows["substitute"].tolist() == ["made up"] * 3 + [""] * 3 and set(rows["vertices"]) == {900, 16}
 
 
-def test_without_a_gpu_it_says_so(on_card, tmp_path, monkeypatch):
-    monkeypatch.setattr(card, "gpu_visible", lambda: False)
-    with pytest.raises(InputError, match=r"needs a GPU, but none is visible"):
+def test_without_a_gpu_it_says_so(as_without_gpu, tmp_path):
+    with pytest.raises(InputError, match="needs a GPU"):
         library_times.main(Namespace(graphs=[], out=tmp_path / "out.csv", commit=""))
     assert not list(tmp_path.iterdir())
 
@@ -142,19 +140,16 @@ def write(path, *rows):
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    "changes",
     [
-        ({"device": card.SIMULATOR}, "a simulated run is not a measurement"),
-        ({"device": "other card"}, "must be the same in all rows"),
-        ({"driver": ""}, "driver '': must be a version"),
-        ({"repeat": 3}, "repeat '3': must count from 1 without gaps"),
-        ({"repeat": 1}, "must not occur twice"),
-        ({"started": "2026-01-01"}, "must be a date and a time with its offset"),
-        ({"seconds": 0}, "seconds '0': must be above 0"),
+        *({"device": value} for value in (card.SIMULATOR, "other card")),
+        *({"repeat": value} for value in (1, 3)),
+        *({"driver": ""}, {"started": "2026-01-01"}, {"seconds": 0}),
     ],
 )
-def test_a_row_that_cannot_be_is_refused(tmp_path, changes, said):
-    with pytest.raises(InputError, match=said):
+def test_a_row_that_cannot_be_is_refused(tmp_path, changes):
+    ((column, value),) = changes.items()
+    with pytest.raises(InputError, match=f"{column} '{value}'"):
         LIBRARY_TIMES.read([write(tmp_path / "a.csv", call(), call(repeat=2) | changes)])
 
 
@@ -164,14 +159,13 @@ def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp
     of_e = call(SCIPY, 2.0, dataset="e", substitute="made up", commit="0123456789abcdef")
     calls += [of_e, call("the kernels alone, between two events")]
     path = tmp_path / "h200/library_times.csv"
-    assert readme.library_times(path) == "Not measured: the archive `h200` has none of it."
+    assert "`h200`" in readme.library_times(path) and "|" not in readme.library_times(path)
     head, _, *rows, _, said = readme.library_times(write(path, *calls)).split("\n")
     assert head == "| What | nyc | e † |"
     assert rows == [
         f"| {SOLVER} | 3.00 ms, [2.00 ms, 4.00 ms], n=3 | - |",
         f"| {SCIPY} | 60.0 ms, n=1 | 2.00 s, n=1 |",
     ]
-    assert said.endswith(
-        "from the archive `h200`: NVIDIA H200, driver 580.1, in a host with test CPU, 2026-01-01 to 2026-01-02, commit "
-        "abcdef012345, 0123456789ab. † A [substitute](data.md#the-substitutes) for the DIMACS graph."
-    )
+    commits = "abcdef012345, 0123456789ab."
+    for fact in ("`h200`", "NVIDIA H200", "580.1", "test CPU", "2026-01-01 to 2026-01-02", commits, " † A ["):
+        assert fact in said

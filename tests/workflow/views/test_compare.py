@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from kernels.errors import InputError
+from tests.support import published
 from tests.support.claims import CLAIMS
 from tests.support.rows import in_batches, rows_of
 from workflow.judge import claims
@@ -103,8 +104,8 @@ def test_times_on_other_numbers_of_cores_are_not_compared_if_both_are_known(core
 
 def test_a_cell_that_has_no_time_on_either_side_is_not_compared():
     none = dict.fromkeys(columns.TIMES, float("nan")) | {"status": "timeout"}
-    found = agreement_of_cells(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
-    assert found == {NAIVE: "not comparable: timeout here, timeout in the archive"}
+    agreements = agreement_of_cells(here({NAIVE: 2.0}).assign(**none), ARCHIVE.assign(**none))
+    assert list(agreements) == [NAIVE] and agreements[NAIVE].count("timeout") == 2
 
 
 @pytest.mark.parametrize("other", [FLAG, ("bellman_ford/naive", "bay")])
@@ -129,11 +130,10 @@ def test_only_batches_of_the_newest_revision_are_compared(older):
 def test_too_few_archived_batches_give_a_ratio_without_agreement():
     archive = ARCHIVE[ARCHIVE["batch"] != "c"]
     facts = compare.agreements(here(), archive, TOLERANCE).set_index("variant")
-    assert set(facts["word"]) == {"not comparable: the archive has fewer than three batches"}
+    (word,) = set(facts["word"])
+    assert word.startswith("not comparable: ") and "three" in word
     assert facts.loc["bellman_ford/naive", "ratio"] == pytest.approx(0.99)
-    assert set(agreement_of_cells(here(), rows_of(TIMES)).values()) == {
-        "not comparable: the archive has fewer than three batches"
-    }
+    assert set(agreement_of_cells(here(), rows_of(TIMES)).values()) == {word}
 
 
 def test_the_claims_are_side_by_side(tmp_path):
@@ -154,11 +154,9 @@ def test_the_claims_are_side_by_side(tmp_path):
         f"{CROSS}2.00 to 2.00",
         "outside",
     ]
-    assert (
-        "0 of 1 ratios lie in the archive's interval for one more batch. On average 0.9 should, and 0 to 1 in" in text
-    )
-    assert "Of 2 cells: 1 consistent, 1 faster." in text and "Bellman" not in text
-    assert re.search(rf"## Searches from many sources\n\n.*\n\n.*\n.*\n\| nyc +\| rows +\| {CROSS}1.33 ", text)
+    assert re.search(r"\b0 of 1 ratios .* 0\.9 .* 0 to 1 ", text)
+    assert "1 consistent, 1 faster." in text and "Bellman" not in text
+    assert re.search(rf"many sources\n\n.*\n\n.*\n.*\n\| nyc +\| rows +\| {CROSS}1.33 ", text)
     write(compare.files(here(), ARCHIVE, NONE, "h200", TOLERANCE), tmp_path, tmp_path)
     assert "many sources" not in (tmp_path / "compare.md").read_text()
 
@@ -207,15 +205,13 @@ def test_a_claim_against_several_is_compared_over_the_archives_strongest():
     rows, archive = here(TIMES | {stride: 1.5}), spread(TIMES | {stride: 3.0})
     line, inside = judged(rows, archive, "flag_best")
     assert line["Here"] == f"{CROSS}2.00 over Naive" and "over Naive" in line["Archive"] and inside == [True]
-    assert beside(rows, ARCHIVE, "flag_best") == "not comparable: the archive has fewer than three batches"
-
-
-H200 = measurements.load_folder("results/archive/h200")
+    assert beside(rows, ARCHIVE, "flag_best").startswith("not comparable: ")
 
 
 def job_like_the_archives(dataset, **ratios):
     """A job on the archive's graph and card, in which Naive's time has these ratios to those of other variants."""
-    rows = H200[(H200["dataset"] == dataset) & (H200["algorithm"] == "bellman_ford")]
+    rows = published.archived_rows("h200")
+    rows = rows[(rows["dataset"] == dataset) & (rows["algorithm"] == "bellman_ford")]
     rows = measurements.pooled(rows[rows["variant"].isin(["naive", *ratios])])
     seconds = 10 / rows["variant"].map({"naive": 1.0} | ratios)
     return rows[rows["batch"] == rows["batch"].max()].assign(batch="independent", seconds=seconds)
@@ -233,13 +229,13 @@ def job_like_the_archives(dataset, **ratios):
 )
 def test_independent_jobs_lie_in_the_intervals_of_the_archive(dataset, claim, ratios, mean):
     """Ratios of two jobs on H200s that are in no batch. The last lies outside the interval of the mean."""
-    line, inside = judged(job_like_the_archives(dataset, **ratios), H200, claim, dataset)
+    line, inside = judged(job_like_the_archives(dataset, **ratios), published.archived_rows("h200"), claim, dataset)
     assert (line["Ratio here is"], inside) == ("inside", [True])
     low, high = map(float, re.search(r"\[(\S+), (\S+)\]", line["Archive"]).groups())
     (ratio,) = ratios.values()
     assert (low < ratio < high) == mean
     far = {variant: 1.4 * ratio for variant, ratio in ratios.items()}
-    assert beside(job_like_the_archives(dataset, **far), H200, claim, dataset) == "outside"
+    assert beside(job_like_the_archives(dataset, **far), published.archived_rows("h200"), claim, dataset) == "outside"
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,7 @@
 A dataset with a DIMACS .co file has a map, of the rows in the Parquet file beside its record.
 """
 
-import io
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,8 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from kernels.errors import InputError
-from kernels.io import most_bytes, unpacked
+from kernels.io import read_coordinates
 from workflow.data import download
 from workflow.store import all_pairs, measurements
 from workflow.views import plots
@@ -26,30 +23,11 @@ UNIT = "arc lengths of the graph's file"  # which for DIMACS' road networks name
 MAP_AREA = 4e4  # square points, about the area of a map; divided among its vertices
 
 
-def read_coordinates(path: Path, vertices: int) -> pd.DataFrame:
-    """Return each vertex's x and y in degrees, from the lines "v ID X Y" of a DIMACS .co file."""
-    text, most = io.BytesIO(), most_bytes(vertices)
-    try:
-        for part in unpacked(path):
-            text.write(part)
-            if text.tell() > most:
-                raise ValueError(f"its text has more than {most:,} bytes")
-        text.seek(0)
-        columns = pd.read_csv(text, sep=r"\s+", comment="c", header=None, names=["kind", "id", "x", "y"], dtype=str)
-        places = columns[columns["kind"] != "p"].set_index("kind").astype("int64").sort_values("id")
-        if {*places.index} != {"v"} or places["id"].tolist() != list(range(1, vertices + 1)):
-            raise ValueError(f"it must have lines v 1 to v {vertices}, each once")
-    except ValueError as error:  # also InputError and pandas' errors
-        advice = "name the coordinates of this graph, or none"
-        raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None
-    return places[["x", "y"]].reset_index(drop=True) / 1e6
-
-
-def distributions(axes: Axes, found: dict[str, list]) -> None:
+def distributions(axes: Axes, distribution: dict[str, list]) -> None:
     """Draw what all_pairs.distribution found."""
     for name, color in (("eccentricity", plots.BLUE), ("mean_distance", plots.ORANGE)):
         label = name.replace("_", " ")
-        axes.stairs(found[name], found["edges"], fill=True, alpha=0.5, color=color, label=label)
+        axes.stairs(distribution[name], distribution["edges"], fill=True, alpha=0.5, color=color, label=label)
     axes.set(xlabel=f"distance ({UNIT})", ylabel="vertices", ylim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plots.plain))
@@ -86,14 +64,14 @@ def picture(wholes: list[dict], maps: Mapping[str, pd.DataFrame], source: str) -
     return figure
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_all_pairs_figure(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure of the records of all pairs."""
     paths, maps = context.paths("all_pairs"), {}
     for record in paths:
         for path in context.paths(f"coordinates of {record.stem}"):
             entry = {"format": "dimacs", **context.config["datasets"][record.stem]["coordinates"]}
             download.verify_raw(path, f"{record.stem}.coordinates", entry)
-            found = all_pairs.read_rows(record.with_suffix(".parquet"))
-            maps[record.stem] = found.join(read_coordinates(path, len(found)))
+            vertices = all_pairs.read_rows(record.with_suffix(".parquet"))
+            maps[record.stem] = vertices.join(pd.DataFrame(read_coordinates(path, len(vertices)), columns=["x", "y"]))
     wholes = [all_pairs.read_record(path) for path in paths]
     return {"all_pairs": Drawing(lambda: picture(wholes, maps, context.source))}

@@ -29,7 +29,7 @@ NOTES = [
 
 def facts(wholes: list[dict], source: str) -> pd.DataFrame:
     """Return a row with FACTS for each dataset. Simulated times are NaN."""
-    found, parts = pd.DataFrame(wholes)[list(all_pairs.FOUND)], all_pairs.parts(wholes).groupby("dataset")
+    results, parts = pd.DataFrame(wholes)[list(all_pairs.FOUND)], all_pairs.parts(wholes).groupby("dataset")
     rows = parts.first().assign(
         customize_s=parts["customize_s"].median(),
         search_s=parts["search_s"].agg(lambda seconds: seconds.sum(skipna=False)),
@@ -40,7 +40,7 @@ def facts(wholes: list[dict], source: str) -> pd.DataFrame:
         source=source,
     )
     rows["us_a_source"] = rows["search_s"] / rows["vertices"] * 1e6
-    return found.astype({"mean_distance": float}).join(rows, on="dataset")[list(FACTS)]
+    return results.astype({"mean_distance": float}).join(rows, on="dataset")[list(FACTS)]
 
 
 def to_text(rows: pd.DataFrame, substitutes: dict) -> pd.DataFrame:
@@ -73,9 +73,9 @@ def notes(parts: pd.DataFrame, source: str) -> list[str]:
     return [*measurements.origin(parts, source, {"hierarchy/all_pairs": "all pairs"}), *measurements.run(parts)]
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_all_pairs_table(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table of the records of all pairs."""
     wholes = [all_pairs.read_record(path) for path in context.paths("all_pairs")]
-    found, parts = facts(wholes, context.source), all_pairs.parts(wholes)
-    text, said = to_text(found, measurements.substitutes(parts)), [*NOTES, *notes(parts, context.source)]
-    return long_table.files("all_pairs", TITLE, text, found, said, list(text.columns[1:]))
+    lines, parts = facts(wholes, context.source), all_pairs.parts(wholes)
+    text, said = to_text(lines, measurements.substitutes(parts)), [*NOTES, *notes(parts, context.source)]
+    return long_table.files("all_pairs", TITLE, text, lines, said, list(text.columns[1:]))

@@ -104,8 +104,8 @@ def picture(sweep: str, rows: pd.DataFrame, source: str) -> Figure:
     return figure
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_draw_sweep(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure of a sweep from its own CSV; rows: none."""
     name = context.name.removeprefix("draw_")
-    found = measurements.load_sweep(name, context.paths(name))
-    return {name: Drawing(lambda: picture(name, found, context.source))}
+    sweep_rows = measurements.load_sweep(name, context.paths(name))
+    return {name: Drawing(lambda: picture(name, sweep_rows, context.source))}

@@ -71,28 +71,28 @@ def speeds(rows: pd.DataFrame, new_array: pd.Series) -> pd.DataFrame:
     """Return a row for each program and graph: name, dataset, speed over SciPy on one core, low and high, or NaN."""
     of_batches, columns = batches.medians(rows), ["name", "dataset", "speed", "low", "high"]
     scipy = part(measurements.summarise(rows)["median"], SCIPY)
-    found = [
+    lines = [
         (name, dataset, one.value, one.low, one.high)
         for key, name in NAMES.items()
         for dataset in GRAPHS
         if (one := batches.speed_up(of_batches, key, SCIPY, dataset))
     ]
-    found += [(NEW_ARRAY, dataset, speed, np.nan, np.nan) for dataset, speed in new_array.items()]
+    lines += [(NEW_ARRAY, dataset, speed, np.nan, np.nan) for dataset, speed in new_array.items()]
     for gpu, cited in table6.cited(list(GRAPHS)).groupby("on card"):
         least = cited.groupby("dataset")[["kernels median", "call median"]].min().min(axis=1)
         speed = (scipy.reindex(least.index) / least).items()
-        found += [(ON_CARD if gpu else ON_CPU, dataset, value, np.nan, np.nan) for dataset, value in speed]
-    return pd.DataFrame(found, columns=columns).dropna(subset="speed")
+        lines += [(ON_CARD if gpu else ON_CPU, dataset, value, np.nan, np.nan) for dataset, value in speed]
+    return pd.DataFrame(lines, columns=columns).dropna(subset="speed")
 
 
 def draw_speeds(rows: pd.DataFrame, new_array: pd.Series, source: str) -> Figure:
     """Draw Figure 8. Call it in plots.styled(LOOK)."""
     rows = measurements.select(rows, [*NAMES, SCIPY], GRAPHS)
-    found = speeds(rows, new_array)
-    graphs = [name for name in GRAPHS if name in set(found["dataset"][found["name"] == NAMES[OURS]])]
-    found, rows = (lines[lines["dataset"].isin(graphs)] for lines in (found, rows))
+    programs = speeds(rows, new_array)
+    graphs = [name for name in GRAPHS if name in set(programs["dataset"][programs["name"] == NAMES[OURS]])]
+    programs, rows = (some[some["dataset"].isin(graphs)] for some in (programs, rows))
     figure = Figure(figsize=(plots.WIDTH, WIDE))
-    new = ", ".join(found["dataset"][found["name"] == NEW_ARRAY])
+    new = ", ".join(programs["dataset"][programs["name"] == NEW_ARRAY])
     said = [series.caption(rows, source, what="geometric mean over jobs"), WHOLE_CALLS, f"{HOLLOW} {new}.", CITED]
     plots.caption(figure, "\n".join(said if new else [*said[:2], CITED]))
     axes = figure.subplots()
@@ -102,19 +102,19 @@ def draw_speeds(rows: pd.DataFrame, new_array: pd.Series, source: str) -> Figure
     axes.set_xticks(range(len(graphs)), [i % 2 * lower + label for i, label in enumerate(labels)])
     axes.tick_params(axis="x", length=0)
     if graphs:
-        _speeds(axes, found.assign(x=found["dataset"].map(graphs.index)), len(graphs))
+        _speeds(axes, programs.assign(x=programs["dataset"].map(graphs.index)), len(graphs))
     else:
         plots.say_unmeasured(axes)
     return figure
 
 
-def _speeds(axes: Axes, found: pd.DataFrame, width: int) -> None:
+def _speeds(axes: Axes, programs: pd.DataFrame, width: int) -> None:
     """Draw the rows of `speeds` at x, with the names of the programs; width: the number of graphs."""
     axes.set_xlim(-NAMES_WIDTH * width, width - 0.3)
     axes.hlines(1, START * width, width, color=plots.BLACK, linewidth=0.8)
     plots.logarithmic(axes)
     names = [plots.Name(BASE, plots.BLACK, START * width, 1)]
-    for name, cells in found.sort_values("x").groupby("name", sort=False):
+    for name, cells in programs.sort_values("x").groupby("name", sort=False):
         x, speed, look = cells["x"], cells["speed"], LOOKS[name]
         hollow = plots.HOLLOW if name == NEW_ARRAY else {}
         axes.errorbar(x, speed, [speed - cells["low"], cells["high"] - speed], **look.marks | hollow)
@@ -139,14 +139,14 @@ def draw_times(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     """Draw Figure 9. Call it in plots.styled(LOOK)."""
     table = tables.define(table6.NAME, of_family("", table6.shown(datasets, rows)))
     rows = table.select(rows)
-    found = times(table6.compare(table, rows, measurements.load_sweep("sources", [])))
+    lines = times(table6.compare(table, rows, measurements.load_sweep("sources", [])))
     looks = {head: series.looks(table6.NAME)[head] for head in table6.columns()} | OTHERS
     height = {problem: -(-len(names) // COLUMNS) for problem, names in table.by_problem.items()}
     figure = Figure(figsize=(plots.WIDTH, PANEL * sum(height.values()) + MARGIN))
     plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{TIMES_NOTE}")
     grid, row = figure.add_gridspec(sum(height.values()), COLUMNS), 0
     for problem, names in table.by_problem.items():
-        mine = found[found["dataset"].isin(names)]
+        mine = lines[lines["dataset"].isin(names)]
         timed = mine[mine[[f"{region} median" for region in REGIONS[:2]]].notna().any(axis=1)]
         heads = [head for head in looks if head in set(timed["who"])][::-1]
         shared = None
@@ -179,7 +179,7 @@ def _times(axes: Axes, looks: dict[str, Look], heads: list[str], cells: pd.DataF
             axes.plot(cell["kernels median"] if cell["on card"] else np.nan, y + APART, "o", **look)
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_figure8(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render both figures."""
     new_array = one_off(context.paths("library_times"))
     return {

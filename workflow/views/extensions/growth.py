@@ -106,15 +106,15 @@ def fit(x: pd.Series, y: pd.Series) -> dict[str, float]:
         return {}
     line = linregress(np.log(x), np.log(y))
     half = t.ppf((1 + CONFIDENCE) / 2, len(x) - 2) * line.stderr
-    found = line.slope, line.stderr, line.slope - half, line.slope + half, line.rvalue**2, line.intercept
-    return dict(zip(FITTED, found, strict=True))
+    values = line.slope, line.stderr, line.slope - half, line.slope + half, line.rvalue**2, line.intercept
+    return dict(zip(FITTED, values, strict=True))
 
 
 def growth_cells(rows: pd.DataFrame, datasets: Datasets) -> pd.DataFrame:
     """Return the times on datasets of the paper's tables, then on each family from one source, with "group"."""
     papers = {name for table in PAPER_TABLES for names in datasets_of(table, datasets).values() for name in names}
-    found = long_table.cells_with_times(rows, {name: datasets[name] for name in datasets if name in papers})
-    parts = [found.assign(group=[SOURCES[VARIANTS[key].problem] for key in found["column"]])]
+    of_papers = long_table.cells_with_times(rows, {name: datasets[name] for name in datasets if name in papers})
+    parts = [of_papers.assign(group=[SOURCES[VARIANTS[key].problem] for key in of_papers["column"]])]
     for family, group in FAMILIES.items():
         of_one_source = {name: {"tables": {"sssp": ()}} for name in of_family(family, datasets)}
         parts.append(long_table.cells_with_times(rows, of_one_source).assign(group=group))
@@ -127,20 +127,20 @@ def fits(cells: pd.DataFrame) -> pd.DataFrame:
     Columns of the fits are called vertices_exponent …, term_exponent …; "term" is empty if no bound is known.
     """
     lines = []
-    for (group, key, device), found in cells.groupby(["group", "column", "device"], sort=False):
+    for (group, key, device), cell in cells.groupby(["group", "column", "device"], sort=False):
         bound = bound_of(key)
-        over_term = fit(bound.values(found), found["kernels"]) if bound else {}
+        over_term = fit(bound.values(cell), cell["kernels"]) if bound else {}
         lines.append(
             {
                 "group": group,
                 "column": key,
                 "device": device,
                 "problem": VARIANTS[key].problem,
-                "datasets": list(found["dataset"]),
-                "sizes": len(found),
+                "datasets": list(cell["dataset"]),
+                "sizes": len(cell),
                 "term": bound.term if bound else "",
                 "slope": bound.v + bound.e if bound else np.nan,
-                **{f"vertices_{name}": value for name, value in fit(found["vertices"], found["kernels"]).items()},
+                **{f"vertices_{name}": value for name, value in fit(cell["vertices"], cell["kernels"]).items()},
                 **{f"term_{name}": value for name, value in over_term.items()},
             }
         )
@@ -288,7 +288,7 @@ def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> 
             tick.set_pad(LOWER)
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
+def render_growth(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
     """Render the table and the figure."""
     cells = growth_cells(rows, context.datasets)
     facts, substitutes = fits(cells), measurements.substitutes(rows)

@@ -87,7 +87,7 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
     )
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_launch_overhead(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table."""
     cells = long_table.cells_with_times(rows, context.datasets)
     facts, substitutes = compare(cells, rows), measurements.substitutes(rows)

@@ -53,25 +53,25 @@ def break_even(prepare_s: float, search_s: float, other_s: float) -> float:
 def rates(many: pd.DataFrame) -> pd.DataFrame:
     """Return microseconds a source by (dataset, kind): median, min, max, repeats; batches is 0, as for a single run."""
     us = many["search_s"] / many["sources"] * 1e6
-    found = us.groupby([many["dataset"], many["kind"]], sort=False).agg(["median", "min", "max", "count"])
-    return found.rename(columns={"count": "repeats"}).assign(batches=0)
+    microseconds = us.groupby([many["dataset"], many["kind"]], sort=False).agg(["median", "min", "max", "count"])
+    return microseconds.rename(columns={"count": "repeats"}).assign(batches=0)
 
 
 def facts(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return a row with FACTS for each dataset; raise InputError if it was measured on different graphs."""
     of_dataset = dict.fromkeys([name for name in FACTS[1:] if name in benchmarks.MANY_SOURCES.columns], "first")
     of_dataset |= {"customize_s": "median", "rows_checked": "min"}
-    found = many.groupby("dataset", sort=False).agg(of_dataset)
+    by_dataset = many.groupby("dataset", sort=False).agg(of_dataset)
     by_kind = rates(many).join(many.groupby(["dataset", "kind"])["sources"].first())
     for kind in KINDS:
         of_kind = by_kind[by_kind.index.get_level_values("kind") == kind].droplevel("kind")
         of_kind = of_kind.rename(columns={"median": "us", "min": "us_min", "max": "us_max"}).drop(columns="batches")
-        found = found.join(of_kind.add_prefix(f"{kind}_"))
-    found = found.join(one_source(many, rows))
-    found["all_pairs_s"] = found["reduced_us"] * found["vertices"] / 1e6
-    prepare_s = found["order_s"] + found["tree_s"] + found["customize_s"]
-    costs = zip(prepare_s, found["rows_us"] / 1e6, found["near_far_s"], strict=True)
-    return found.assign(break_even=[break_even(*cost) for cost in costs]).reset_index()[list(FACTS)]
+        by_dataset = by_dataset.join(of_kind.add_prefix(f"{kind}_"))
+    by_dataset = by_dataset.join(one_source(many, rows))
+    by_dataset["all_pairs_s"] = by_dataset["reduced_us"] * by_dataset["vertices"] / 1e6
+    prepare_s = by_dataset["order_s"] + by_dataset["tree_s"] + by_dataset["customize_s"]
+    costs = zip(prepare_s, by_dataset["rows_us"] / 1e6, by_dataset["near_far_s"], strict=True)
+    return by_dataset.assign(break_even=[break_even(*cost) for cost in costs]).reset_index()[list(FACTS)]
 
 
 def one_source(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -86,18 +86,18 @@ def one_source(many: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return medians.unstack("column").reindex(columns=list(names)).rename(columns=names).astype(float)
 
 
-def to_text(found: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
+def to_text(lines: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
     def shown(name, scale=1.0):
-        return [or_dash(scale * number) for number in found[name]]
+        return [or_dash(scale * number) for number in lines[name]]
 
     def pays_from(number):
         return f"{number:,.0f} sources" if np.isfinite(number) else "never"
 
-    searched_all = found["reduced_sources"] == found["vertices"]
+    searched_all = lines["reduced_sources"] == lines["vertices"]
     all_pairs = zip(shown("all_pairs_s"), searched_all, strict=True)
     return pd.DataFrame(
         {
-            "Dataset": [measurements.marked(name, substitutes) for name in found["dataset"]],
+            "Dataset": [measurements.marked(name, substitutes) for name in lines["dataset"]],
             "Order (s)": shown("order_s"),
             "Tree (s)": shown("tree_s"),
             "Customize (ms)": shown("customize_s", 1e3),
@@ -106,37 +106,37 @@ def to_text(found: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
             "Reduced (µs a source)": shown("reduced_us"),
             "All pairs (s)": [text if whole or text == "-" else f"≈ {text}" for text, whole in all_pairs],
             "Near-Far (ms)": shown("near_far_s", 1e3),
-            "Pays from": [or_dash(number, pays_from) for number in found["break_even"]],
+            "Pays from": [or_dash(number, pays_from) for number in lines["break_even"]],
         },
         dtype=str,
     )
 
 
-def counts(found: pd.DataFrame) -> list[str]:
+def counts(lines: pd.DataFrame) -> list[str]:
     """Return sentences on the numbers of sources, repeats and checked rows."""
-    if found.empty:
+    if lines.empty:
         return []
     said = []
     for kind in KINDS:
-        ran = found[found[f"{kind}_repeats"].notna()]
+        ran = lines[lines[f"{kind}_repeats"].notna()]
         each = zip(ran["dataset"], ran[f"{kind}_sources"], ran[f"{kind}_repeats"], strict=True)
         said.append(", ".join(f"{name} {sources:,.0f} (n={repeats:.0f})" for name, sources, repeats in each) or "none")
-    checked = ", ".join(f"{count:,.0f}" for count in sorted(found["rows_checked"].unique()))
+    checked = ", ".join(f"{count:,.0f}" for count in sorted(lines["rows_checked"].unique()))
     return [
         f"Number of sources (and repeats) of rows: {said[0]}; of reduced: {said[1]}.",
         f"After each repeat, {checked} sources were checked; for rows, every distance was compared with SciPy's.",
     ]
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_many_sources_table(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table of searches from many sources; `rows` are those from one source."""
     many = benchmarks.MANY_SOURCES.read(context.paths("many_sources"))
-    found, substitutes = facts(many, rows), measurements.substitutes(many)
-    text = to_text(found, substitutes)
+    lines, substitutes = facts(many, rows), measurements.substitutes(many)
+    text = to_text(lines, substitutes)
     cards = [f"On {', '.join(many['device'].unique())}."] if len(many) else ["No measurement."]
     marks = [f"† substitute for the paper's {name}.txt: {what}." for name, what in substitutes.items()]
     earlier = many["dataset"][many["revision"].astype(int) < ALL_PAIRS_REVISION].unique()
     outdated = [f"{', '.join(earlier)}: {OUTDATED}"] if len(earlier) else []
-    notes = [*NOTES, *outdated, *counts(found), context.source, *cards, *marks, *measurements.run(many)]
-    found = found.assign(source=context.source)
-    return long_table.files("many_sources_table", TITLE, text, found, notes, list(text.columns[1:]))
+    notes = [*NOTES, *outdated, *counts(lines), context.source, *cards, *marks, *measurements.run(many)]
+    lines = lines.assign(source=context.source)
+    return long_table.files("many_sources_table", TITLE, text, lines, notes, list(text.columns[1:]))

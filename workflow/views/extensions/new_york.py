@@ -20,10 +20,9 @@ from scipy.spatial import KDTree
 import kernels
 from kernels.errors import InputError
 from kernels.graph import Graph
-from kernels.io import atomic
+from kernels.io import atomic, read_coordinates
 from workflow.store import all_pairs
 from workflow.views import plots
-from workflow.views.extensions.all_pairs_figure import read_coordinates
 
 DATASET, MEAN = "nyc_time", "mean"
 # A weight of 1 is the time for 0.1 m on the fastest of four classes of roads, on which we assume 100 km/h. On the other
@@ -88,11 +87,11 @@ def mean_time_grid(rows: Path, coordinates: Path, graph: Graph) -> Grid:
     record = all_pairs.read_record(rows.with_suffix(".json"))
     if {part["dataset_sha256"] for part in record["parts"]} != {graph.meta["sha256"]}:
         raise InputError(f"{rows}: of another graph than {graph.file}: delete one of the two and run again")
-    found = all_pairs.read_rows(rows)
-    degrees = read_coordinates(coordinates, graph.vertices).to_numpy()
+    vertices = all_pairs.read_rows(rows)
+    degrees = read_coordinates(coordinates, graph.vertices)
     sources = KDTree(degrees * A_DEGREE).query(np.array(list(PLACES.values())) * A_DEGREE)[1]
     from_places = kernels.distances(graph, sources).distances
-    units = {MEAN: all_pairs.closeness(found).to_numpy(), **dict(zip(PLACES, from_places, strict=True))}
+    units = {MEAN: all_pairs.closeness(vertices).to_numpy(), **dict(zip(PLACES, from_places, strict=True))}
     return on_grid(degrees, {name: of_name / A_MINUTE for name, of_name in units.items()})
 
 

@@ -32,17 +32,17 @@ def compare(peaks: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
     "part" of the peak is NaN for a cell, which another job measured.
     """
-    found = stacked(_of_benchmarks(peaks)[FACTS], _of_cells(rows)[FACTS])
-    return found.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
+    rates = stacked(_of_benchmarks(peaks)[FACTS], _of_cells(rows)[FACTS])
+    return rates.sort_values("bits", ascending=False, kind="stable", ignore_index=True)
 
 
 def _of_benchmarks(peaks: pd.DataFrame) -> pd.DataFrame:
     rate = peaks["relaxations"] / peaks["seconds"]
     peaks = peaks.assign(what=peaks["benchmark"].map({"chains": CHAINS, "dense": DENSE}), dataset="", rate=rate)
-    found = peaks.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
-    limits = found[found["what"] == CHAINS].set_index(["bits", "device"])["median"].rename("peak")
-    part = found["median"] / found.join(limits, on=["bits", "device"])["peak"]
-    return found.rename(columns={"count": "repeats"}).assign(batches=0, part=part)
+    rates = peaks.groupby(FACTS[:5], sort=False)["rate"].agg(["median", "min", "max", "count"]).reset_index()
+    limits = rates[rates["what"] == CHAINS].set_index(["bits", "device"])["median"].rename("peak")
+    part = rates["median"] / rates.join(limits, on=["bits", "device"])["peak"]
+    return rates.rename(columns={"count": "repeats"}).assign(batches=0, part=part)
 
 
 def _of_cells(rows: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +79,7 @@ def to_text(facts: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_peak_table(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table."""
     peaks = benchmarks.load_peak(context.paths("peak"))
     facts = compare(peaks, rows)

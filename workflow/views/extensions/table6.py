@@ -52,8 +52,8 @@ def shown(datasets: Datasets, rows: pd.DataFrame) -> Datasets:
     """
     who = measurements.variants(rows).map(heads())
     measured, by_ours = set(rows["dataset"][who.notna()]), set(rows["dataset"][who == OURS])
-    found = {name: entry for name, entry in datasets.items() if name in (by_ours if entry.get("family") else measured)}
-    return found or tables.of_family("", datasets)
+    kept = {name: entry for name, entry in datasets.items() if name in (by_ours if entry.get("family") else measured)}
+    return kept or tables.of_family("", datasets)
 
 
 def regions(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -83,18 +83,18 @@ def _fastest(table: Table, rows: pd.DataFrame, of_region: dict[str, pd.DataFrame
     own = np.where(_own_region(cells) == "kernels", cells["kernels median"], cells["call median"])
     order = cells.assign(untimed=cells["status"] != "ok", own=own).sort_values(["untimed", "own"], kind="stable")
     every = pd.MultiIndex.from_product([table.datasets, columns()], names=["dataset", "who"])
-    found = order.drop_duplicates(["who", "dataset"]).set_index(["dataset", "who"]).reindex(every)
-    found["status"] = found["status"].fillna("no measurement")
-    return found.drop(columns=["untimed", "own"])
+    fastest = order.drop_duplicates(["who", "dataset"]).set_index(["dataset", "who"]).reindex(every)
+    fastest["status"] = fastest["status"].fillna("no measurement")
+    return fastest.drop(columns=["untimed", "own"])
 
 
 def _estimates(
-    found: pd.DataFrame, of_batches: dict[str, pd.DataFrame], regions: pd.Series
+    fastest: pd.DataFrame, of_batches: dict[str, pd.DataFrame], regions: pd.Series
 ) -> list[verdicts.Estimate | None]:
     """Return for each cell how many times longer than ours it takes; None if no job measured both."""
     estimates = []
     for (dataset, who), region in regions.items():
-        ours, other = found.loc[(dataset, OURS)], found.loc[(dataset, who)]
+        ours, other = fastest.loc[(dataset, OURS)], fastest.loc[(dataset, who)]
         both = who != OURS and ours["status"] == other["status"] == "ok"
         pair = ours["column"], other["column"], dataset
         estimates.append(batches.speed_up(of_batches[region], *pair) if both else None)
@@ -103,12 +103,12 @@ def _estimates(
 
 def many(searches: pd.DataFrame) -> pd.DataFrame:
     """Return the median, min and max over sources of each one's median, as in TIMES, and the number of `sources`."""
-    found = {}
+    over_sources = {}
     of_region = regions(searches)
     for name in ("kernels", "call"):
         of_source = of_region[name].groupby(["dataset", "source"])["seconds"].median().groupby("dataset")
-        found |= {f"{name} any source {end}": of_source.agg(end) for end in ENDS} | {"sources": of_source.size()}
-    return pd.DataFrame(found)
+        over_sources |= {f"{name} any source {end}": of_source.agg(end) for end in ENDS} | {"sources": of_source.size()}
+    return pd.DataFrame(over_sources)
 
 
 def cited(datasets: list[str]) -> pd.DataFrame:
@@ -142,26 +142,26 @@ def name(cell: pd.Series) -> str:
 def rows_to_show(table: Table, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of compare() that were measured here or are to be."""
     of_region, sizes, of_many = regions(rows), table.sizes(rows), many(searches)
-    found = _fastest(table, rows, of_region)
+    lines = _fastest(table, rows, of_region)
     of_batches = {region: batches.medians(part) for region, part in of_region.items()}
-    for column, region in (("estimate", _own_region(found)), ("total estimate", pd.Series("total", found.index))):
-        found[column] = pd.Series(_estimates(found, of_batches, region), found.index, object)
+    for column, region in (("estimate", _own_region(lines)), ("total estimate", pd.Series("total", lines.index))):
+        lines[column] = pd.Series(_estimates(lines, of_batches, region), lines.index, object)
     for column, end in (("factor", "value"), ("low", "low"), ("high", "high"), ("ratio batches", "batches")):
-        found[column] = [getattr(estimate, end) if estimate else np.nan for estimate in found["estimate"]]
-    found = found.reset_index().join(of_many, on="dataset")
-    known, ours = found["column"].notna(), found["who"] == OURS
-    found["program"] = [
+        lines[column] = [getattr(estimate, end) if estimate else np.nan for estimate in lines["estimate"]]
+    lines = lines.reset_index().join(of_many, on="dataset")
+    known, ours = lines["column"].notna(), lines["who"] == OURS
+    lines["program"] = [
         f"{cell['who']}: {name(cell)}" if there else cell["who"]
-        for there, (_, cell) in zip(known, found.iterrows(), strict=True)
+        for there, (_, cell) in zip(known, lines.iterrows(), strict=True)
     ]
-    found["on card"] = found["who"].isin(on_card())
-    found["n"] = [render.runs(cell) if cell["status"] == "ok" else "" for _, cell in found.iterrows()]
-    searched = found["column"].isin(measurements.variants(searches)) | ~known
-    found.loc[~(ours & searched), list(of_many)] = np.nan
-    for i, cell in found[ours & (found["status"] == "ok")].iterrows():
+    lines["on card"] = lines["who"].isin(on_card())
+    lines["n"] = [render.runs(cell) if cell["status"] == "ok" else "" for _, cell in lines.iterrows()]
+    searched = lines["column"].isin(measurements.variants(searches)) | ~known
+    lines.loc[~(ours & searched), list(of_many)] = np.nan
+    for i, cell in lines[ours & (lines["status"] == "ok")].iterrows():
         of_ours = rate(cell["column"], cell["kernels median"], *sizes.loc[cell["dataset"]])
-        found.loc[i, "rate"], found.loc[i, "rate of"] = of_ours
-    return found[known | ~found["who"].isin(OPTIONAL)]
+        lines.loc[i, "rate"], lines.loc[i, "rate of"] = of_ours
+    return lines[known | ~lines["who"].isin(OPTIONAL)]
 
 
 def compare(table: Table, rows: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
@@ -220,8 +220,8 @@ def beside_library(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) ->
         cells, clauses = group.set_index("who"), []
         for who in [who for who in others if {who, LIBRARY} <= {*cells.index}]:
             cell, library = cells.loc[who], cells.loc[LIBRARY]
-            if found := batches.speed_up(of_batches, cell["column"], library["column"], dataset):
-                clauses.append(render.compared(who, name(library), found, tolerance))
+            if speed_up := batches.speed_up(of_batches, cell["column"], library["column"], dataset):
+                clauses.append(render.compared(who, name(library), speed_up, tolerance))
         if clauses:
             said.append(f"{dataset}.txt, by whole calls: {'; '.join(clauses)}.")
     return said
@@ -362,7 +362,7 @@ def files(
     return render.table_files(table.heading, text, facts, notes, text.columns[2:-1])
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_table6(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table."""
     searches = measurements.load_sweep("sources", context.paths("sources"))
     made = files(context.datasets, rows, searches, context.source, context.tolerance)

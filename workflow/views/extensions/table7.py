@@ -31,11 +31,11 @@ def compare(rows: pd.DataFrame) -> pd.DataFrame:
     cells = measurements.summarise(rows).reset_index()
     cells = cells.sort_values("column", key=lambda keys: keys.map(order.index), kind="stable", ignore_index=True)
     cells["problem"] = [VARIANTS[key].problem for key in cells["column"]]
-    found = [
+    estimates = [
         batches.speed_up(of_batches, key, BASELINES[problem], dataset)
         for key, problem, dataset in zip(cells["column"], cells["problem"], cells["dataset"], strict=True)
     ]
-    return cells.assign(factor=[estimate.value if estimate else float("nan") for estimate in found])[FACTS]
+    return cells.assign(factor=[estimate.value if estimate else float("nan") for estimate in estimates])[FACTS]
 
 
 def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame:
@@ -55,7 +55,7 @@ def to_text(facts: pd.DataFrame, substitutes: Mapping[str, str]) -> pd.DataFrame
     )
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_table7(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table; a variant that was not measured has no row."""
     table = tables.define(NAME, context.datasets)
     rows = table.select(rows)

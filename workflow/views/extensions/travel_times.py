@@ -1,12 +1,16 @@
 """Run the code of docs/travel-times.md, which draws the page's pictures."""
 
 import re
+import sys
 from collections.abc import Iterable
 from contextlib import chdir, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import kernels
 from workflow.views import plots
+
+sys.modules.setdefault("cuda_shortest_paths", kernels)  # the name that the page imports
 
 
 def blocks(page: Path) -> list[str]:

@@ -59,9 +59,9 @@ def _fact(one: Audited, dataset: str) -> dict:
     }
 
 
-def _ends(name: str, found: Estimate | None) -> dict:
+def _ends(name: str, estimate: Estimate | None) -> dict:
     """Return an estimate's columns, empty for None."""
-    values = (found.value, found.low, found.high, found.batches) if found else [""] * 4
+    values = (estimate.value, estimate.low, estimate.high, estimate.batches) if estimate else [""] * 4
     return dict(zip((name, f"{name} low", f"{name} high", f"{name} batches"), values, strict=True))
 
 
@@ -123,23 +123,23 @@ def overview(audited: list[Audited]) -> pd.DataFrame:
 
 def by_verdict(findings: dict[str, Finding]) -> str:
     """Group datasets by verdict: "as claimed: nyc; no difference: bay, col", or "as claimed: all 6"."""
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     fragile = [finding.fragile for finding in findings.values()]
     each = f" (each{FRAGILE})" if len(fragile) > 1 and all(fragile) else ""
     for dataset, finding in findings.items():
         ratio = f" {short(finding)}" if finding.verdict == FEW else ""
         mark = FRAGILE if finding.fragile and not each else ""
-        found.setdefault(finding.verdict, []).append(dataset + ratio + mark)
-    plain = (each or not any(fragile)) and FEW not in found
-    if len(found) == 1 and len(findings) > 1 and plain:
-        return f"{next(iter(found))}: all {len(findings)}{each}"
-    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in found.items()) + each
+        by_word.setdefault(finding.verdict, []).append(dataset + ratio + mark)
+    plain = (each or not any(fragile)) and FEW not in by_word
+    if len(by_word) == 1 and len(findings) > 1 and plain:
+        return f"{next(iter(by_word))}: all {len(findings)}{each}"
+    return "; ".join(f"{verdict}: {', '.join(names)}" for verdict, names in by_word.items()) + each
 
 
 def short(finding: Finding) -> str:
     """Return the measured value in its shortest form: "x1.51" or "2.41 s"."""
-    found = finding.estimate
-    return f"{digits(found.value)} s" if found.differences else f"{CROSS}{digits(found.value)}"
+    estimate = finding.estimate
+    return f"{digits(estimate.value)} s" if estimate.differences else f"{CROSS}{digits(estimate.value)}"
 
 
 def relation_text(claim: Claim) -> str:
@@ -179,25 +179,25 @@ def over_text(claim: Claim, finding: Finding) -> str:
     return f" over {VARIANTS[finding.over].title}" if finding.over and len(claim.right) > 1 else ""
 
 
-def estimate_text(claim: Claim, found: Estimate | None, over: str = "") -> str:
+def estimate_text(claim: Claim, estimate: Estimate | None, over: str = "") -> str:
     """Return "x1.51 [1.50, 1.52], 5 batches", or "-" for None."""
-    if not found:
+    if not estimate:
         return "-"
 
     number = digits if claim.by_seconds else ratio
-    text = (f"{number(found.value)} s" if claim.by_seconds else f"{CROSS}{number(found.value)}") + over
-    if found.batches == 1:
+    text = (f"{number(estimate.value)} s" if claim.by_seconds else f"{CROSS}{number(estimate.value)}") + over
+    if estimate.batches == 1:
         return text
-    return f"{text} [{number(found.low)}, {number(found.high)}], {found.batches} batches"
+    return f"{text} [{number(estimate.low)}, {number(estimate.high)}], {estimate.batches} batches"
 
 
-def next_text(claim: Claim, found: Estimate) -> str:
+def next_text(claim: Claim, estimate: Estimate) -> str:
     """Return the interval for one more batch: "x1.41 to 1.62"."""
     cross, unit, number = ("", " s", digits) if claim.by_seconds else (CROSS, "", ratio)
-    return f"{cross}{number(found.next_low)} to {number(found.next_high)}{unit}"
+    return f"{cross}{number(estimate.next_low)} to {number(estimate.next_high)}{unit}"
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_audit(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page of the claims."""
     listed = claims(*context.paths("claims"))
     rows = select(rows, listed)

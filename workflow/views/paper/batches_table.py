@@ -73,13 +73,13 @@ def _each(values: Iterable[str]) -> str:
 
 def table(rows: pd.DataFrame) -> list[tuple[str, str | pd.DataFrame]]:
     """Return the blocks of a page that show the batches of these rows."""
-    found = facts(rows)
-    if found.empty:
+    lines = facts(rows)
+    if lines.empty:
         return [("p", "Nothing was measured.")]
-    return [("table", found.replace("", "-").rename(columns=HEADS))]
+    return [("table", lines.replace("", "-").rename(columns=HEADS))]
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_batches_table(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the batches of the rows and, for the report, those of the other archives."""
     page = [("h1", "Batches and hosts"), ("p", context.source), *table(rows), ("ul", NOTES)]
     for archive in context.paths("archives"):

@@ -43,13 +43,13 @@ Line = str | tuple[Mapping[str, Audited], str]  # a heading, or a claim by card 
 def _lines(audited: AuditedByCard, others: Collection[str]) -> Iterator[Line]:
     """Yield the lines from top to bottom; others: the substitutes."""
     for title, replaced in ((REAL, False), (REPLACED, True)):
-        found: list[Line] = []
+        block: list[Line] = []
         for by_card in claim_by_claim(audited):
             one = next(iter(by_card.values()))
             datasets = [dataset for dataset in one.from_batches if (dataset in others) == replaced]
-            found += [f"{one.claim.number}. {one.claim.claim}"] if datasets else []
-            found += [(by_card, dataset) for dataset in datasets]
-        yield from [title, *found] if found else []
+            block += [f"{one.claim.number}. {one.claim.claim}"] if datasets else []
+            block += [(by_card, dataset) for dataset in datasets]
+        yield from [title, *block] if block else []
 
 
 def estimates(by_card: Mapping[str, Audited], dataset: str) -> dict[str, Estimate | None]:
@@ -92,9 +92,9 @@ def draw_claims(audited: AuditedByCard, others: Collection[str], tolerance: floa
     return figure
 
 
-def _ratio_axis(axes: Axes, found: Collection[Estimate], seconds: Sequence[str]) -> None:
+def _ratio_axis(axes: Axes, shown: Collection[Estimate], seconds: Sequence[str]) -> None:
     """Set up the axis of ratios for these estimates; seconds: the claims that it shows seconds of."""
-    ends = [end for one in found for end in (one.low, one.high) if end > 0]
+    ends = [end for one in shown for end in (one.low, one.high) if end > 0]
     low, high = 0.93 * min([1, *ends]), 1.07 * max([2, *ends])
     axes.set(xscale="log", xlim=(low, high))
     axes.xaxis.set_major_locator(FixedLocator([tick for tick in TICKS if low < tick < high]))
@@ -120,9 +120,9 @@ def _graph(
     regions = claim.factors if claim.valued else claim.directions(tolerance)
     axes.fill_between(np.clip(regions[verdicts.CLAIMED], *view), y - 0.5, y + 0.5, color=CLAIMED, linewidth=0, zorder=0)
     axes.vlines(1, y - 0.5, y + 0.5, color="0.5", linewidth=0.8, zorder=1)
-    found = estimates(by_card, dataset)
+    shown = estimates(by_card, dataset)
     for offset, (name, look) in zip(plots.offsets(len(looks)), looks.items(), strict=True):
-        if (one := found[name]) and one.value > 0:
+        if (one := shown[name]) and one.value > 0:
             axes.hlines(y + offset, *np.clip([one.low, one.high], *view), color=look.color, linewidth=1)
             hollow = {"markerfacecolor": "white"} if name in OF_PAPER else {}
             axes.plot(one.value, y + offset, **look.marks | hollow, markersize=3.8, markeredgewidth=0.9)
@@ -142,7 +142,7 @@ def caption(rows: Sequence[pd.DataFrame], source: str) -> str:
     return f"{whiskers} {mark}\n{source}{others}{f' On {devices}.' if devices else ''}"
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_claims_figure(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure."""
     listed = claims.claims(*context.paths("claims"))
     here = ", here" if context.source == MEASURED_HERE else ""

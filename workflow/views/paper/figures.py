@@ -29,13 +29,13 @@ def with_ratios(cells: pd.DataFrame, rows: pd.DataFrame, baseline: str) -> pd.Da
     The columns ratio, low, high and "paper ratio" are NaN for the baseline and for what no job measured with it.
     """
     of_batches, base = batches.medians(rows), part(cells, baseline)
-    found = []
+    lines = []
     for (head, dataset), cell in cells.iterrows():
         one = batches.speed_up(of_batches, cell["column"], base.loc[dataset, "column"], dataset)
         of_paper = base.loc[dataset, "paper"] / cell["paper"]
         ratios = [one.value, one.low, one.high] if one else [np.nan] * 3
-        found.append([np.nan] * 4 if head == baseline else [*ratios, of_paper])
-    return cells.assign(**dict(zip(RATIOS, np.transpose(found), strict=True)))
+        lines.append([np.nan] * 4 if head == baseline else [*ratios, of_paper])
+    return cells.assign(**dict(zip(RATIOS, np.transpose(lines), strict=True)))
 
 
 def _ratios(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
@@ -109,6 +109,6 @@ def draw_times(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -
     return figure
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
+def render_figures(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure that the context names."""
     return {context.name: Drawing(lambda: draw_times(context.name, context.datasets, rows, context.source))}

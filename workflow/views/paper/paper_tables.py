@@ -61,8 +61,8 @@ def _speed_ups(facts: pd.DataFrame, rows: pd.DataFrame) -> list[float]:
     of_batches, base = batches.medians(rows), _of_baseline(facts)
     both_ok = (facts["status"] == "ok") & (base["status"] == "ok").to_numpy()
     pairs = zip(facts["column"], base["column"], facts.index.get_level_values("dataset"), both_ok, strict=True)
-    found = [batches.speed_up(of_batches, own, other, dataset) if ok else None for own, other, dataset, ok in pairs]
-    return [estimate.value if estimate else float("nan") for estimate in found]
+    estimates = [batches.speed_up(of_batches, own, other, dataset) if ok else None for own, other, dataset, ok in pairs]
+    return [estimate.value if estimate else float("nan") for estimate in estimates]
 
 
 def to_csv(table: Table, facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -161,7 +161,7 @@ def files(table: Table, rows: pd.DataFrame, source: str) -> dict[str, str]:
     }
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_paper_tables(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the table that the context names."""
     made = files(define(context.name, context.datasets), rows, context.source)
     return {context.name + suffix: text for suffix, text in made.items()}

@@ -117,7 +117,7 @@ def _line(cell: pd.Series, substitutes: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def view(rows: pd.DataFrame, context: Context) -> dict[str, str]:
+def render_summary(rows: pd.DataFrame, context: Context) -> dict[str, str]:
     """Render the page."""
     facts = statistics(rows)
     return pages.files("summary", facts, page(facts, rows, context.source))

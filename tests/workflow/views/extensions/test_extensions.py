@@ -47,7 +47,7 @@ def rows_of(folder, cells):
 @pytest.fixture
 def rows(tmp_path):
     """Whole calls of 9 s, NetworKit's on nyc of 7 s."""
-    found = rows_of(
+    rows = rows_of(
         tmp_path,
         {
             (NEAR_FAR, "nyc"): ([0.0028, 0.0029, 0.0033], 0.0001, SUBSTITUTE),
@@ -67,7 +67,7 @@ def rows(tmp_path):
             ("floyd_warshall/tiled_shared", "gnutella25"): ([1.0, 1.3], 0, {}),
         },
     )
-    return found.assign(seconds=found["seconds"].mask((found["variant"] == "networkit"), 7.0))
+    return rows.assign(seconds=rows["seconds"].mask((rows["variant"] == "networkit"), 7.0))
 
 
 @pytest.fixture
@@ -188,7 +188,7 @@ def test_a_family_is_shown_where_ours_was_measured_on_it(rows, searches, made):
     adds, wasp = lines["uniform20", "ADDS"], lines["uniform20", "Wasp"]
     assert (float(adds["kernels median"]), adds["kernels any source median"]) == (0.003999, "")
     assert (wasp["kernels median"], float(wasp["call median"])) == ("", 0.043787)
-    assert "- Cited times on generated graphs (uniform20) are of other graphs" in some[".md"]
+    assert "generated graphs (uniform20)" in some[".md"]
     assert "\n- Generated: uniform20.txt (in some way).\n" in some[".md"] and "Generated:" not in made[".md"]
     grid = lines_of(table(pd.concat([rows, on_generated(rows, "grid2000")], ignore_index=True), searches))
     assert float(grid["grid2000", "ADDS"]["kernels median"]) == 0.027
@@ -211,9 +211,9 @@ def test_rates_are_what_their_definition_says(made):
 
 def test_many_sources(made):
     nyc = lines_of(made)["nyc", "Ours"]
-    found = [float(nyc[f"kernels any source {end}"]) for end in ("median", "min", "max")]
-    assert found == pytest.approx([0.0045, 0.003, 0.006]) and nyc["sources"] == "2"
-    assert "Any source, ours: 2 random vertices with several searches each, measured alone." in made[".md"]
+    seconds = [float(nyc[f"kernels any source {end}"]) for end in ("median", "min", "max")]
+    assert seconds == pytest.approx([0.0045, 0.003, 0.006]) and nyc["sources"] == "2"
+    assert "ours: 2 random vertices" in made[".md"]
 
 
 def test_what_a_reader_sees(made):
@@ -237,48 +237,40 @@ def test_preparation_is_of_a_processs_first_run_and_its_order_is_said(rows, sear
     made = table(in_batches(rows), searches)
     assert float(lines_of(made)["nyc", "Ours"]["prepare"]) == 20.25
     ratio = (9 + 20.25) / (9 + 0.75)
-    said = f"Paper's best: Stride with Flag is {ratio:.2f} [{ratio:.2f}, {ratio:.2f}] times faster than ours, by whole"
-    assert f"{said} calls with preparation" in made[".md"]
+    said = re.search(rf"Stride with Flag is {ratio:.2f} \[{ratio:.2f}, {ratio:.2f}\] times .*preparation", made[".md"])
+    assert said
     some = in_batches(rows)
     first = some["batch"] == some["batch"].iloc[0]
     slower = some.assign(prepare_host_s=some["prepare_host_s"].where(~first, 3 * some["prepare_host_s"]))
     unknown = some.assign(**{name: some[name].where(~first) for name in columns.PREPARATION})
     for changed, totals in ((slower, [69.25, 29.25, 29.25]), (unknown, [29.25, 29.25])):
         assert float(lines_of(table(changed, searches))["nyc", "Ours"]["prepare"]) == 20.25
-        found = batches.medians(table6.regions(changed[changed["variant"] == "near_far"])["total"])
-        assert found.xs("nyc", level="dataset")["seconds"].tolist() == pytest.approx(totals)
+        medians = batches.medians(table6.regions(changed[changed["variant"] == "near_far"])["total"])
+        assert medians.xs("nyc", level="dataset")["seconds"].tolist() == pytest.approx(totals)
     without = table(in_batches(rows.assign(prepare_host_s=0.0)), searches)[".md"]
-    assert "times faster than ours, by whole" not in without
+    assert "Stride with Flag is" not in without
 
 
 def test_words_say_where_ours_loses(rows, searches, made):
     said = made[".md"]
     assert "loses to none" not in said
     # On gnutella25 ours takes 1.25 s, the paper's best 1.15 s, and ours changed most between batches.
-    assert (
-        "- gnutella25.txt: 3 batches do not tell whether ours or Paper's best: Tiled with Shared Memory is faster"
-        in said
-    )
-    assert f"({CROSS}0.920 [0." in said
-    assert "SParry (cited) is faster than our kernels (1.25 s against 33.0 ms from every source)" in said
+    assert re.search(rf"- gnutella25\.txt: 3 batches .*\({CROSS}0\.920 \[0\.", said)
+    assert re.search(r"SParry \(cited\) is faster .*\(1\.25 s against 33\.0 ms", said)
     assert not re.search(r"- col\.txt:", said)  # ours was not measured
     # From any source of nyc ours takes 4.5 ms, 3 to 6 by the source; ADDS 5.12.
     assert not re.search(r"- nyc\.txt: .*ADDS", said)
     same = table(in_batches(rows), searches)[".md"]
-    assert (
-        "- gnutella25.txt: Paper's best: Tiled with Shared Memory is 1.09 [1.09, 1.09] times faster than ours;" in same
-    )
+    assert re.search(r"- gnutella25\.txt: .* 1\.09 \[1\.09, 1\.09\] times faster than ours", same)
     slow = rows["kernels_s"].where(rows["variant"] != "tiled_shared", 1.25)
-    assert (
-        "gnutella25.txt: no difference between ours and Paper's best: Tiled"
-        in table(in_batches(rows.assign(kernels_s=slow)), searches)[".md"]
-    )
+    same = table(in_batches(rows.assign(kernels_s=slow)), searches)[".md"]
+    assert "gnutella25.txt: no difference" in same
     # On e ADDS took 29.569 ms of another host, where ours takes 31; Wasp and our call differ little.
     fast = rows[(rows["variant"] == "near_far") & (rows["dataset"] == "nyc")]
     fast = fast.assign(dataset="e", seconds=0.0265, kernels_s=0.03, predecessors_s=0.001, substitute="")
     said = table(pd.concat([rows, fast], ignore_index=True), searches)[".md"]
-    assert "no difference between our kernels and ADDS (cited) (31.0 ms against 29.6 ms from source 0)" in said
-    assert "no difference between our whole call and Wasp (cited) (26.5 ms against 26.5 ms from source 0)" in said
+    for name, times in (("ADDS", "31.0 ms against 29.6 ms"), ("Wasp", "26.5 ms against 26.5 ms")):
+        assert re.search(rf"no difference .*{name} \(cited\) \({times} from source 0\)", said)
     assert render.ALONE in said
     for program, text in paper.programs().items():
         assert f"- {program}: {text}.\n" in said
@@ -311,44 +303,37 @@ def test_others_beside_the_fastest_cpu_library(tmp_path):
     ]
     said = table(in_batches(rows, factors=factors), NOTHING)[".md"]
     for sentence in (
-        "- nyc.txt, by whole calls: SciPy on one core is 150 [150, 150] times faster than Paper's best; "
-        "3 batches do not tell whether Block per source or SciPy on one core is faster "
-        f"({CROSS}1.00 [0.179, 5.59]).\n",
-        "- gnutella04.txt, by whole calls: Paper's best is 3.00 [2.93, 3.08] times faster than NetworKit on 16 "
-        "cores.\n",
-        "- gnutella25.txt, by whole calls: no difference between Paper's best and NetworKit on one core "
-        f"({CROSS}1.00 [0.975, 1.03]).\n",
+        rf"nyc.txt, .*: SciPy on one core is 150 \[150, 150\] times .*; 3 batches .*\({CROSS}1.00 \[0.179, 5.59\]\)",
+        r"gnutella04.txt, .*: Paper's best is 3.00 \[2.93, 3.08\] times faster than NetworKit on 16",
+        rf"gnutella25.txt, .*: no difference .*\({CROSS}1.00 \[0.975, 1.03\]\)",
     ):
-        assert sentence in said
+        assert re.search(f"^- {sentence}", said, re.MULTILINE)
     assert "- gnutella30.txt, by whole" not in said  # one side only
 
 
 @pytest.mark.parametrize(
     ("scipy", "edge", "factors", "said"),
     [
-        (0.04, 0.01, [1], f"Block per source over SciPy on one core: {CROSS}4.00, one batch, too few for a verdict."),
-        (
-            *(0.04, 0.01, [1, 1.44]),
-            f"Block per source over SciPy on one core: {CROSS}3.33 [2.78, 4.00], 2 batches, too few for a verdict.",
-        ),
-        (1, 4, [0.99, 1, 1.01], "SciPy on one core is 4.00 [3.90, 4.10] times faster than Block per source."),
+        (0.04, 0.01, [1], f"Block per source .*: {CROSS}4.00, one batch, too few"),
+        (0.04, 0.01, [1, 1.44], rf"Block per source .*: {CROSS}3.33 \[2.78, 4.00\], 2 batches, too few"),
+        (1, 4, [0.99, 1, 1.01], r"SciPy on one core is 4.00 \[3.90, 4.10\] times faster"),
     ],
 )
 def test_few_batches_have_no_verdict_and_a_slower_gpu_the_inverse_interval(tmp_path, scipy, edge, factors, said):
     rows = measured(tmp_path, {SCIPY: ([scipy], {}), EDGE: ([edge], {})})
     rows = in_batches(rows, "abc"[: len(factors)], [{EDGE[0]: factor} for factor in factors])
-    assert f"- nyc.txt, by whole calls: {said}\n" in table(rows, NOTHING)[".md"]
+    assert re.search(f"- nyc.txt, .*: {said}", table(rows, NOTHING)[".md"])
 
 
 def test_a_variant_of_the_other_problem_is_no_candidate(tmp_path):
     rows = rows_of(tmp_path, {("bellman_ford/stride_flag", "gnutella04"): ([0.001], 0, {})})
-    found = table6.compare(TABLE, TABLE.select(rows), NOTHING).set_index(["dataset", "who"])
-    assert found.loc[("gnutella04", "Paper's best"), "status"] == "no measurement"
+    lines = table6.compare(TABLE, TABLE.select(rows), NOTHING).set_index(["dataset", "who"])
+    assert lines.loc[("gnutella04", "Paper's best"), "status"] == "no measurement"
 
 
 @pytest.mark.parametrize("batched", [True, False])
 def test_sources_of_another_graph_are_refused(rows, searches, batched):
-    with pytest.raises(InputError, match="nyc was measured on different graphs"):
+    with pytest.raises(InputError, match=r"^nyc "):
         table(in_batches(rows) if batched else rows, searches.assign(dataset_sha256="f" * 64))
 
 
@@ -457,13 +442,13 @@ def peaks(folder):
 
 def test_the_part_of_the_peak(rows, tmp_path):
     draw("peak_table", rows, tmp_path, files={"peak": [peaks(tmp_path)]})
-    found = {
+    lines = {
         (line["what"], line["bits"], line["dataset"]): (float(line["median"]), float(line["part"] or 0))
         for line in read_csv((tmp_path / "peak_table.csv").read_text())
     }
     cubes = rows.groupby("dataset")["vertices"].first() ** 3
     four, two = cubes["gnutella04"], cubes["gnutella25"]
-    assert found == {
+    assert lines == {
         (peak_table.CHAINS, "32", ""): pytest.approx((16e12, 1)),
         (peak_table.DENSE, "32", ""): pytest.approx((12e12, 0.75)),
         ("Floyd-Warshall Blocked", "32", "gnutella04"): pytest.approx((four / 0.1, 0)),
@@ -472,12 +457,12 @@ def test_the_part_of_the_peak(rows, tmp_path):
         ("Floyd-Warshall Blocked, 16 bits", "16", "gnutella25"): pytest.approx((two, 0)),
     }
     text = (tmp_path / "peak_table.md").read_text()
-    assert re.search(r"\| Rounds on a dense matrix +\| +32 \| - +\| +8,192 \| +12.0 \| .* \| +75 % \|", text)
+    assert re.search(r"\| +32 \| - +\| +8,192 \| +12.0 \| .* \| +75 % \|", text)
     assert "- On test card.\n" in text
     draw("peak_table", rows[:0], tmp_path / "none")
     assert "- No measurement.\n" in (tmp_path / "none/peak_table.md").read_text()
     (tmp_path / "peak.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(InputError, match=r"peak\.csv: the first line must be benchmark,bits,.*: measure again"):
+    with pytest.raises(InputError, match=r"peak\.csv: .*benchmark,bits,"):
         benchmarks.load_peak([tmp_path / "peak.csv"])
 
 
@@ -509,8 +494,8 @@ def test_each_source_is_searched_and_checked():
 
 def as_text(rows):
     """The rows as they stand in CSV files."""
-    found = rows[list(columns.COLUMNS)].astype(object)
-    return found.where(found.notna(), "").assign(round=rows["round"].astype(int)).to_dict("records")
+    text_rows = rows[list(columns.COLUMNS)].astype(object)
+    return text_rows.where(text_rows.notna(), "").assign(round=rows["round"].astype(int)).to_dict("records")
 
 
 def written(rows, path):
@@ -528,7 +513,7 @@ def test_files_of_sources_are_read_together_and_none_twice(searches, tmp_path):
     assert joined.groupby(["dataset", "source"]).size().to_dict() == {
         (dataset, source): 3 for dataset in ("nyc", "bay") for source in (4, 7)
     }
-    with pytest.raises(InputError, match="a duplicate round of the cell"):
+    with pytest.raises(InputError, match="duplicate round"):
         measurements.load_sweep("sources", [nyc, nyc])
 
 
@@ -549,16 +534,16 @@ def test_table_7_has_a_row_for_each_variant_and_problem(tmp_path):
     draw("table7", rows, tmp_path, datasets=DATASETS | ROME)
     text = (tmp_path / "table7.md").read_text()
     head, *body = table_cells(".md", text)
-    found = {row[0]: dict(zip(head, row, strict=True)) for row in body}
-    assert list(found) == [
+    by_variant = {row[0]: dict(zip(head, row, strict=True)) for row in body}
+    assert list(by_variant) == [
         *("Bellman-Ford CPU", "Bellman-Ford Naive", "Bellman-Ford Stride with Flag", "Dijkstra Naive"),
         *("Floyd-Warshall Naive", "Floyd-Warshall Tiled"),
     ]
-    flag = found["Bellman-Ford Stride with Flag"]
+    flag = by_variant["Bellman-Ford Stride with Flag"]
     assert (flag["Problem"], flag["Dataset"], flag["Whole call"]) == ("one source", "rome", "200 ms")
     assert (flag["Kernels"], flag[CROSS]) == ("100 ms", "4.00") and "3 batches" in flag["Runs"]
-    assert found["Dijkstra Naive"]["Problem"] == "all pairs" and found["Dijkstra Naive"][CROSS] == "5.00"
-    assert found["Floyd-Warshall Tiled"][CROSS] == "2.00" and found["Bellman-Ford CPU"][CROSS] == "-"
+    assert by_variant["Dijkstra Naive"]["Problem"] == "all pairs" and by_variant["Dijkstra Naive"][CROSS] == "5.00"
+    assert by_variant["Floyd-Warshall Tiled"][CROSS] == "2.00" and by_variant["Bellman-Ford CPU"][CROSS] == "-"
     csv = {row["variant"]: row for row in read_csv((tmp_path / "table7.csv").read_text())}
     assert float(csv[tiled]["factor"]) == pytest.approx(2) and csv[tiled]["problem"] == "apsp"
     draw("table7", rows[:0], tmp_path / "none", datasets=DATASETS | ROME)
@@ -595,14 +580,14 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
 
 def test_many_sources_are_measured_by_dataset_and_shown_in_table_6(tmp_path):
     project = Project.make(tmp_path)
-    assert "sources: config names no dataset" in project.snakemake("sources", code=1)
+    assert "sources: " in project.snakemake("sources", code=1)
     project.configure(datasets={"bay": {"gpu": [NEAR_FAR]}, "nyc": {"gpu": [NEAR_FAR]}})
     each = {f"Measure sources on {dataset}" for dataset in ("nyc", "bay")}
     assert project.plan("sources") == graphs("nyc", "bay") | each
     assert {"Table 6"} | each <= project.plan("table6") and not each & project.plan("figure8")
     (tmp_path / "results/sources").mkdir()
     said = project.snakemake("sources", code=1, environment=SIMULATOR)
-    assert "sources cannot be measured here: numba's CUDA simulator was requested" in said
+    assert "sources cannot be measured here" in said
 
 
 @pytest.mark.ci

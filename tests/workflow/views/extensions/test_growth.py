@@ -1,5 +1,6 @@
 """Exponents and launch-bound cells follow from the measurements, and what is missing is said."""
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +64,8 @@ def test_a_known_exponent_is_given_back():
 
 def test_an_exponent_of_theorys_term_is_one_where_the_time_is_proportional_to_it():
     graphs = pd.DataFrame({"vertices": [10.0, 20, 40, 80, 160], "arcs": [30.0, 10, 70, 20, 90]})
-    found = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
-    assert (found["exponent"], np.exp(found["intercept"])) == pytest.approx((1, 7))
+    fit = growth.fit(growth.MATRIX.values(graphs), 7 * graphs["vertices"] ** 3)
+    assert (fit["exponent"], np.exp(fit["intercept"])) == pytest.approx((1, 7))
     bound = growth.bound_of("dijkstra/block_apsp")
     assert bound.term == "V² E"
     np.testing.assert_allclose(bound.values(graphs), graphs["vertices"] ** 2 * graphs["arcs"])
@@ -92,7 +93,7 @@ def test_too_few_datasets_are_not_fitted(tmp_path):
     times = power("bellman_ford/cpu", ROADS[:4], 1e-9, 2) | power("bellman_ford/naive", ROADS[:5], 1e-9, 3)
     draw("growth", rows_of(times), tmp_path, formats=())
     _, cpu, naive = cells(".md", (tmp_path / "growth.md").read_text())
-    assert cpu[0] == "Bellman-Ford CPU" and cpu[2:4] == ["4", "no exponent: fewer than 5 datasets"]
+    assert cpu[0] == "Bellman-Ford CPU" and cpu[2] == "4" and "no exponent" in cpu[3]
     assert "-" == cpu[-1] == cpu[-2]
     assert naive[0] == "Bellman-Ford Naive" and "no fit" not in " ".join(naive)
     cpu, naive = read_csv((tmp_path / "growth.csv").read_text())
@@ -165,7 +166,7 @@ def test_a_family_of_too_few_sizes_has_no_line_and_what_is_not_there_no_row(tmp_
     rows = rows[~rows["dataset"].str.contains("uniform|rmat18")]
     draw("growth", rows, tmp_path, formats=())
     text = (tmp_path / "growth.md").read_text()
-    assert "one source, uniform" not in text and text.count("no exponent: fewer than 5 datasets") == 2
+    assert "one source, uniform" not in text and text.count("no exponent") == 2
     names = [text.get_text() for text in drawn(rows).axes[1].texts]
     assert sorted(name.split(":")[0] for name in names) == ["Near-Far, grid", "SciPy, grid"]
     draw("growth", rows[rows["dataset"].isin(ROADS)], tmp_path, formats=())
@@ -219,13 +220,19 @@ def test_theory_names_each_plain_variant_once():
 
 def drawn(rows, datasets=SHOWN):
     """The figure with its layout done."""
-    found = growth.growth_cells(rows, datasets)
+    cells = growth.growth_cells(rows, datasets)
     with plots.styled():
         figure = growth.draw_growth(
-            growth.fits(found), found, measurements.substitutes(rows), series.caption(rows, "From the test.")
+            growth.fits(cells), cells, measurements.substitutes(rows), series.caption(rows, "From the test.")
         )
         figure.draw_without_rendering()
     return figure
+
+
+@cache
+def drawn_everything():
+    """The figure of all rows, which no test changes."""
+    return drawn(everything())
 
 
 def test_the_figure_shows_points_and_fits():
@@ -265,11 +272,10 @@ def test_a_panel_says_if_there_is_no_fit():
     assert [text.get_text() for text in axes.texts] == ["no fit"]
 
 
-@pytest.mark.parametrize("which", ["all", "some", "none"])
-def test_no_text_lies_on_other_text(which):
-    rows = everything()
-    rows = {"all": rows, "some": rows[rows["dataset"].isin(["nyc", "bay", "col", "gnutella04"])], "none": rows[:0]}
-    legible(drawn(rows[which]))
+def test_no_text_lies_on_other_text():
+    some = everything().query("dataset in ['nyc', 'bay', 'col', 'gnutella04']")
+    for figure in (drawn_everything(), drawn(some), drawn(some[:0])):
+        legible(figure)
 
 
 def test_labels_of_graphs_of_nearly_one_size_stand_on_two_lines():
@@ -285,7 +291,7 @@ def test_what_the_files_say(tmp_path):
     paired = sum(len(DATASETS[VARIANTS[key].problem]) for key in VARIANTS if f"{key}_graph" in VARIANTS)
     roads = ", ".join(f"{name}.txt" for name in ROADS)
     for name, lines in (("growth", len(VARIANTS)), ("launch_overhead", paired)):
-        draw(name, everything(), tmp_path)
+        draw(name, everything(), tmp_path, formats=["svg"])
         text = (tmp_path / f"{name}.md").read_text()
         assert len(cells(".md", text)) == 1 + lines
         for said in (
@@ -297,7 +303,7 @@ def test_what_the_files_say(tmp_path):
             assert said in text
     assert {path.name for path in tmp_path.iterdir()} == {
         *(f"{name}.{end}" for name in ("growth", "launch_overhead") for end in ("csv", "md", "html")),
-        *(f"growth.{end}" for end in ("svg", "pdf", "png")),
+        "growth.svg",
     }
     caption = words((tmp_path / "growth.svg").read_bytes())[-1]
     assert caption == "Median of n = 2 repeats, test card; † substitute. From the test."

@@ -73,8 +73,8 @@ def test_batches_of_one_card_are_named_so(tmp_path):
 
 
 def test_on_which_side_of_1_a_number_lies_is_seen():
-    found = Estimate(1.0021, 0.99962, 1.21, 3, "95 % interval")
-    assert audit.estimate_text(CLAIMS["stride_small"], found) == f"{CROSS}1.002 [0.9996, 1.21], 3 batches"
+    estimate = Estimate(1.0021, 0.99962, 1.21, 3, "95 % interval")
+    assert audit.estimate_text(CLAIMS["stride_small"], estimate) == f"{CROSS}1.002 [0.9996, 1.21], 3 batches"
 
 
 def test_nothing_throttled_is_nothing_said(tmp_path):
@@ -89,9 +89,7 @@ def test_nothing_throttled_is_nothing_said(tmp_path):
 def test_a_broken_record_is_refused(tmp_path):
     (path, _) = put(tmp_path, two(1, 2.8, "nyc"))
     path.with_suffix(".json").write_text('{"algorithm": 1}')
-    with pytest.raises(
-        InputError, match=r"nyc\.json: not a valid record of a measurement .*: .* delete .*nyc\.csv and"
-    ):
+    with pytest.raises(InputError, match=r"nyc\.json: .*nyc\.csv"):
         measurements.load([path])
 
 
@@ -146,9 +144,9 @@ def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
     listed = list(CLAIMS.values())
     audited = {field: claims.audit(claims.select(rows, listed), listed, TOLERANCE)}
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    found = readme.findings(tmp_path, rows, config) + readme.results(tmp_path, rows) + readme.answer(audited)
-    found += readme.by_claim(audited, {}, TOLERANCE)
-    made.append(documents.fill("<!-- begin x -->\n<!-- end x -->", "x", found))
+    generated = readme.findings(tmp_path, rows, config) + readme.results(tmp_path, rows) + readme.answer(audited)
+    generated += readme.by_claim(audited, {}, TOLERANCE)
+    made.append(documents.fill("<!-- begin x -->\n<!-- end x -->", "x", generated))
     for text in made:
         assert "&lt;img" in text and not re.search("<(?!br>|!-- begin x|!-- end x)", text)
     assert "A&amp;B" in made[0]
@@ -163,7 +161,7 @@ def test_substitutes_are_said(tmp_path):
     draw("summary", rows, tmp_path, source=SOURCE)
     for name in ("claims", "summary"):
         text = (tmp_path / f"{name}.md").read_text()
-        assert "nyc †" in text and "† substitute for the paper's nyc.txt: drawn arc lengths." in text
+        assert "nyc †" in text and "nyc.txt: drawn arc lengths." in text
 
 
 def test_what_is_open_without_one_batch_is_marked_once_where_all_is():
@@ -251,8 +249,8 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     elsewhere = rows.head(1).assign(variant="stride", dataset="bay")
     measured = {"card A": pd.concat([rows, cpu, elsewhere]), "card B": rows[rows["variant"] == "naive"]}
     text = reviewers.table(measured, {"card A": audited, "card B": audited}, config)
-    assert " On the card A all jobs together take 6 minutes.\n" in text
-    assert "\n`make` also runs `bellman_ford/cpu/nyc` once. This takes 11 minutes.\n\nOne batch" in text
+    assert re.search(r"card A .* 6 minutes\.\n", text)
+    assert re.search(r"`bellman_ford/cpu/nyc` .* 11 minutes\.\n", text)
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     lines = {line[0]: line[1:] for line in lines}
     jobs = {name.split(",")[0]: line for name, line in lines.items() if "`snakemake" in line[0]}
@@ -261,8 +259,8 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     for dataset, (command, *_, numbers) in jobs.items():
         problem = Path(command.strip("`").split()[-1]).parts[3]
         assert dataset in Path(command).parts and (problem, dataset) in experiments.jobs(config)
-        found = [str(claim.number) for claim in CLAIMS.values() if dataset in claim.datasets]
-        assert numbers == ", ".join(found)
+        finding = [str(claim.number) for claim in CLAIMS.values() if dataset in claim.datasets]
+        assert numbers == ", ".join(finding)
     # The last of six runs of at most 3 s begins five minutes after the first. Of the job's variants the archive has
     # three; the others may be personal.
     assert jobs["nyc"][1:3] == ["6 without 1 of 3 variants", "6 without 2 of 3 variants"]
@@ -270,6 +268,6 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     expected, on_b = lines[f"C{CLAIMS['flag_factor'].number}"]
     assert expected == on_b and expected.endswith("<br>e: not measured")
     low, high = map(float, re.search(rf"nyc: {CROSS}([\d.]+) to ([\d.]+)<br>", expected).groups())
-    found = next(one for one in audited if one.claim.id == "flag_factor").from_batches["nyc"].estimate
-    assert (low, high) == (pytest.approx(found.next_low, rel=5e-3), pytest.approx(found.next_high, rel=5e-3))
-    assert low < found.low < found.high < high
+    finding = next(one for one in audited if one.claim.id == "flag_factor").from_batches["nyc"].estimate
+    assert (low, high) == (pytest.approx(finding.next_low, rel=5e-3), pytest.approx(finding.next_high, rel=5e-3))
+    assert low < finding.low < finding.high < high
