@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -19,7 +21,7 @@ Shown = dict[str, Look]  # the look of each series
 RATIOS = ["ratio", "low", "high", "paper ratio"]
 MOST_UPRIGHT = 3  # series of which the values of all bars fit side by side; with more they are turned
 HEIGHT = 8  # inches
-BESIDE = 0.03  # of a group, from the middle of a series to its marks: the paper's and ours
+BESIDE = 0.17  # of the width of a series, from its middle to its marks: the paper's and ours
 RANGES = f"Whiskers of speed-ups: {verdicts.INTERVAL} over batches; of times: range. Hollow: the paper's."
 
 
@@ -40,10 +42,10 @@ def with_ratios(cells: pd.DataFrame, rows: pd.DataFrame, baseline: str) -> pd.Da
 
 def _ratios(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
     """Draw the speed-up of each series, the paper's (hollow) and ours (filled) with its interval."""
-    for (head, look), x in _places(shown, cells):
+    for (head, look), x, beside in _places(shown, cells):
         ratio, low, high, paper = part(cells, head)[RATIOS].to_numpy(float).T
-        axes.plot(x - BESIDE, paper, **look.marks | plots.HOLLOW)
-        axes.errorbar(x + BESIDE, ratio, [ratio - low, high - ratio], **look.marks)
+        axes.plot(x - beside, paper, **look.marks | plots.HOLLOW)
+        axes.errorbar(x + beside, ratio, [ratio - low, high - ratio], **look.marks)
     plots.logarithmic(axes)
     axes.axhline(1, color="0.5", linewidth=0.8, zorder=0)
 
@@ -51,7 +53,7 @@ def _ratios(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
 def _bars(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
     """Draw grouped bars of the medians, whiskers from the least to the greatest repeat, each with its value."""
     turned = len(shown) > MOST_UPRIGHT
-    for (head, look), x in _places(shown, cells):
+    for (head, look), x, _ in _places(shown, cells):
         median, spread = plots.medians(part(cells, head))
         bars = {"facecolor": look.color, "edgecolor": "white", "hatch": look.hatch}
         axes.bar(x, median, plots.GROUP / len(shown), yerr=spread, error_kw={"elinewidth": 0.8}, **bars)
@@ -65,18 +67,18 @@ def _bars(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
 
 def _beside_paper(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
     """Draw the paper's time (hollow) and ours (filled) with its range, on a logarithmic axis."""
-    for (head, look), x in _places(shown, cells):
+    for (head, look), x, beside in _places(shown, cells):
         median, spread = plots.medians(part(cells, head))
-        axes.plot(x - BESIDE, part(cells, head)["paper"].to_numpy(float), **look.marks | plots.HOLLOW)
-        axes.errorbar(x + BESIDE, median, spread, **look.marks)
+        axes.plot(x - beside, part(cells, head)["paper"].to_numpy(float), **look.marks | plots.HOLLOW)
+        axes.errorbar(x + beside, median, spread, **look.marks)
     plots.logarithmic(axes)
 
 
-def _places(shown: Shown, cells: pd.DataFrame):
-    """Yield each series with its look and the places of its marks."""
+def _places(shown: Shown, cells: pd.DataFrame) -> Iterator[tuple[tuple[str, Look], np.ndarray, float]]:
+    """Yield each series with its look, its places on the axis, and the distance of its marks from these."""
     graphs = np.arange(len(cells.index.unique("dataset")))
     for item, offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
-        yield item, graphs + offset
+        yield item, graphs + offset, BESIDE * plots.GROUP / len(shown)
 
 
 def draw_times(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
