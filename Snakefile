@@ -15,7 +15,7 @@
 #
 # The target `extensions` adds:
 #
-#     results/table6.*, results/table7.*, figures/figure8.*, results/*_sweep.csv, figures/*_sweep.*
+#     results/table6.*, results/table7.*, figures/figure8.*, figures/figure9.*, results/*_sweep.csv, figures/*_sweep.*
 #     results/launch_overhead.*, growth.*, peak_table.*, many_sources_table.*, figures/growth.*
 #     results/all_pairs/    all pairs of road networks: in <dataset>.parquet a row for each vertex
 #     results/all_pairs.*   a table of all pairs, drawn in figures/all_pairs.*

@@ -111,7 +111,7 @@ def test_no_test_and_no_page_changes(tmp_path):
             for name in ("bars_are_the_medians", "a_variant_with_a_new_head_is_a_further_series")
         ),
         "tests/workflow/views/extensions/test_growth.py::test_series_that_coincide_are_told_apart",
-        "tests/workflow/views/extensions/test_extensions.py::test_figure_8",
+        "tests/workflow/views/extensions/test_extensions.py::test_figure_9",
         "tests/kernels/gpu/test_compile.py::test_compiles_with_exactly_the_atomic_operations_that_are_listed[bellman_ford/dummy-cc90]",
     ]
     code, said = run_pytest(tmp_path, *tests)

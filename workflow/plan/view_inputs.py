@@ -102,6 +102,8 @@ class ViewInputs:
             return self._kept(f"{name}.csv") if self.plan.simulating else [f"results/{name}.csv"]
         if name == "sources":
             return self._kept("sources/*.csv") if self.plan.simulating else self.plan.source_files
+        if name == "library_times":  # of this card: the archive's, unless measurements in results/ are shown
+            return [] if self._here else self._found(self.plan.archive, f"{name}.csv")
         if name == "peers":  # the times of other programs that Table 6 and Figure 8 cite
             return [result_paths.of_project(f"workflow/paper/peers.{form}") for form in ("csv", "yaml")]
         if name == "maps":

@@ -112,7 +112,11 @@ def draw_archive(archive: Path, config: dict) -> None:
     datasets = tables.of_config(config)
     rows = measurements.load_folder(archive, datasets)
     patterns = {name: pattern for name, (pattern, _) in OTHERS.items()} | {"all_pairs": ALL_PAIRS}
+    patterns["library_times"] = "library_times.csv"
     files = {name: measurements.files_of_datasets(archive, pattern, datasets) for name, pattern in patterns.items()}
+    files["archives"] = [
+        folder for folder in sorted(archive.parent.glob("*/")) if folder != archive and measurements.files(folder)
+    ]
     source, tolerance = f"From the archive {archive.name}.", config["audit"]["tolerance"]
     context = Context(source=source, datasets=datasets, tolerance=tolerance, files=files, config=config)
     measured = {*zip(measurements.variants(rows), rows["dataset"], strict=True)}
@@ -128,15 +132,17 @@ def draw_archive(archive: Path, config: dict) -> None:
 
 
 def archive(results: Path, config: dict) -> None:
-    """Copy all measurements of a folder of results to archives, and draw these; without any, draw all archives."""
+    """Copy all measurements of a folder of results to archives, and draw all archives.
+
+    An archive's picture of the claims has the cards of the others too.
+    """
     archives = results / "archive"
     measured = jobs_and_cells(results, config) | others(results) | searched(results)
     for path, to in list(copies(measured, archives, results)):
         with open(path, "rb") as source, atomic(to) as target:
             shutil.copyfileobj(source, target)
         logging.info("copied %s", to)
-    folders = {archives / name for names in measured.values() for name in names} or set(archives.glob("*/"))
-    if not (shown := [folder for folder in sorted(folders) if measurements.files(folder)]) and not measured:
+    if not (shown := [folder for folder in sorted(archives.glob("*/")) if measurements.files(folder)]) and not measured:
         raise InputError(f"{results}/cells: nothing was measured yet: run snakemake on a machine with a GPU first")
     for folder in shown:
         draw_archive(folder, config)

@@ -39,7 +39,7 @@ ORIGINS = {
     "ours": "our own kernels",
     "library": "the libraries",
 }
-NEW_ARRAY, SCIPY = "csgraph.dijkstra, a new array", "scipy.sparse.csgraph.dijkstra"  # calls of library_times.csv
+NEW_ARRAY, SCIPY = benchmarks.BESIDE_SCIPY
 PREPARING = "preparing a hierarchy"
 CALLS_SHOWN = (  # in docs/library.md; the archive has more kinds of calls
     "first answer of a process, nothing kept",

@@ -27,6 +27,8 @@ from workflow.store.checked_csv import (
 KINDS = ROWS, REDUCED = "rows", "reduced"  # of searches from many sources
 VERSIONS = ("driver", "cuda", "numba_cuda")
 GRAPH = ("vertices", "arcs", "height", "hierarchy_arcs", "triangles")
+# Of library_times.csv: the calls that are compared, a new array first.
+BESIDE_SCIPY = "csgraph.dijkstra, a new array", "scipy.sparse.csgraph.dijkstra"
 PREPARED = ("order_s", "tree_s", "layout_s")
 
 

@@ -162,12 +162,16 @@ VIEWS = (
     View(
         "figure8",
         "Figure 8",
-        _figure("figure8"),
-        {"figures/figure8.svg": Shown("extensions", "Figure 8", "figure")},
+        (*_figure("figure8"), *_figure("figure9")),
+        {
+            "figures/figure8.svg": Shown("extensions", "Figure 8", "figure"),
+            "figures/figure9.svg": Shown("extensions", "Figure 9", "figure"),
+        },
         "extensions.figure8",
         columns="table6",
         cells=lambda config: experiments.table_cells(config, "table6"),
-        reads=("sources", "peers"),
+        families=True,
+        reads=("peers", "library_times"),
         tracks=("datasets",),
     ),
     _extension(

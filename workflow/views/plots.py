@@ -1,4 +1,4 @@
-"""The style of all figures: colours, axes of time, values placed without overlap, captions, files."""
+"""The style of all figures: looks of programs, axes of time, names beside marks, captions, files."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from matplotlib import style
+from matplotlib import rcParams, style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import PlaceHolderLayoutEngine
-from matplotlib.legend_handler import HandlerTuple
-from matplotlib.text import Annotation
 from matplotlib.ticker import FuncFormatter, LogFormatter
-from matplotlib.transforms import Bbox
+from scipy.optimize import isotonic_regression
 
 from kernels.io import atomic
+from kernels.registry import VARIANTS
 from workflow.views.catalogue import FORMATS
 
 WIDTH, HEIGHT = 7.0, 5.8  # inches: the width of a page's text
-LEGEND_ROW = 5  # entries: with more it has several rows
 LEAST_TEXT = 7  # points: the least size of a text
+NAME_LINE = 1.4  # between the middles of two names, in sizes of text
 GROUP = 0.88  # the part of a group's width that is drawn on
 HOLLOW = {"markerfacecolor": "white", "markersize": 7}  # seen around a filled mark at the same place
 COUNTS_LABEL = "(number of vertices, number of edges)"
@@ -64,18 +64,18 @@ STYLE = {
 }
 METADATA = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 
-# Okabe and Ito's colours, told apart by the colour-blind.
+# Okabe and Ito's colours, told apart by the colour-blind, and more.
 BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, BLACK, GREY = "#D55E00", "#56B4E9", "#000000", "0.35"
+WINE, OLIVE, FOREST, PURPLE, BROWN, PALE = "#882255", "#999933", "#117733", "#6A3D9A", "#8B5A2B", "0.6"
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a series is drawn."""
+    """How a program is drawn: its colour and its mark, and the hatch of its bars."""
 
     color: str
     marker: str
-    line: str | tuple = "-"
     hatch: str = ""
 
     @property
@@ -84,56 +84,49 @@ class Look:
         return {"color": self.color, "marker": self.marker, "linestyle": ""}
 
 
-# A palette for each kind of plot: a series has the look at its position.
-BARS = (
-    Look(BLUE, "o"),
-    Look(ORANGE, "s", hatch="////"),
-    Look(GREEN, "^", hatch="xxxx"),
-    Look(PINK, "D", hatch="...."),
-    Look(VERMILION, "v", hatch="----"),
-    Look(SKY, "P", hatch="\\\\\\\\"),
-    Look(BLACK, "X", hatch="++++"),
-)
-LINES = (
-    Look(BLUE, "o", "-"),
-    Look(ORANGE, "s", "--"),
-    Look(VERMILION, "D", ":"),
-    Look(GREEN, "^", (0, (4, 1, 1, 1))),
-    Look(PINK, "v", (0, (4, 1, 1, 1, 1, 1))),
-    Look(SKY, "P", (0, (8, 2))),
-    Look(BLACK, "X", (0, (1, 3))),
-)
-MARKS = (
-    Look(BLUE, "o"),
-    Look(GREEN, "v"),
-    Look(ORANGE, "s"),
-    Look(PINK, "P"),
-    Look(SKY, "X"),
-    Look(BLACK, "*"),
-)
+class Name(NamedTuple):
+    """A name of a point, with the point's colour."""
 
-# Places for a value beside its mark: points to the right and up, and its alignment. The first free place is taken.
-ABOVE = tuple((0, up, "center", "bottom") for up in (2, 12, 22))
-AROUND = (
-    *((0, 6.5, "center", "bottom"), (0, -7.5, "center", "top"), (7, 0, "left", "center"), (-7, 0, "right", "center")),
-    *((4, 5, "left", "bottom"), (-4, 5, "right", "bottom"), (4, -6, "left", "top"), (-4, -6, "right", "top")),
-    *((0, 14, "center", "bottom"), (0, -15, "center", "top")),
-    *((10, 12, "left", "bottom"), (-10, 12, "right", "bottom"), (10, -13, "left", "top"), (-10, -13, "right", "top")),
-    *((14, 0, "left", "center"), (0, 21, "center", "bottom"), (0, -22, "center", "top")),
-)
-PASSES = 2  # of placing values: in the second, those that were placed first give way
-APART = 1.5  # pixels around a value, at 100 pixels an inch
-MARK = 5  # pixels from the middle of a mark to its edge
+    text: str
+    color: str
+    x: float
+    y: float
+
+
+# The look of each program in all figures. Variants of one program, and the paper's best of each problem, share one.
+LOOKS = {
+    **dict.fromkeys(("bellman_ford/naive", "dijkstra/naive", "floyd_warshall/naive"), Look(GREY, "o")),
+    **dict.fromkeys(("bellman_ford/cpu", "dijkstra/cpu", "floyd_warshall/cpu"), Look(PALE, "d")),
+    "bellman_ford/stride": Look(SKY, "s", "////"),
+    "bellman_ford/stride_ell": Look(OLIVE, "v", "...."),
+    "floyd_warshall/super_naive": Look(ORANGE, "s", "////"),
+    "floyd_warshall/super_naive_shared": Look(FOREST, "D", "...."),
+    "floyd_warshall/tiled": Look(PINK, "v", "----"),
+    **dict.fromkeys(("bellman_ford/stride_flag", "floyd_warshall/tiled_shared"), Look(BLUE, "^", "xxxx")),
+    **{key: Look(GREEN, "<") for key, variant in VARIANTS.items() if variant.origin == "sparry"},
+    **dict.fromkeys(
+        (
+            *("delta_stepping/near_far", "bellman_ford/multi_source_apsp"),
+            *("floyd_warshall/blocked", "floyd_warshall/blocked16", "floyd_warshall/staged"),
+        ),
+        Look(VERMILION, "o"),
+    ),
+    **dict.fromkeys(("hierarchy/sssp", "hierarchy/apsp"), Look(WINE, "*")),
+    **dict.fromkeys(("dijkstra/scipy", "dijkstra/scipy_apsp", "floyd_warshall/scipy"), Look(BLACK, "X")),
+    **dict.fromkeys(("dijkstra/networkit", "dijkstra/networkit_apsp"), Look(BROWN, "P")),
+}
+OTHER = Look(PALE, "h", "++++")  # of a variant that LOOKS does not have
+OTHERS_GPU, OTHERS_CPU = Look(PURPLE, "D"), Look(PURPLE, "p")  # programs of others
+
+
+def look_of(key: str) -> Look:
+    """Return the look of a variant; a CUDA-graph variant has its plain variant's."""
+    return LOOKS.get(VARIANTS[key].plain, OTHER)
 
 
 def styled(look: Mapping = STYLE) -> AbstractContextManager:
     """Return the context in which a figure is drawn and saved. `look` has matplotlib's rcParams."""
     return style.context(["default", look])
-
-
-def looks(palette: Sequence[Look], series: Iterable[str]) -> dict[str, Look]:
-    """Return the look of each series by its position; the palette repeats."""
-    return {name: palette[i % len(palette)] for i, name in enumerate(series)}
 
 
 def short(count: int) -> str:
@@ -172,9 +165,9 @@ def time_label(name: str) -> str:
     return f"Execution time ({name})"
 
 
-def linear(axes: Axes) -> None:
-    """Make the axis of time start at 0."""
-    axes.margins(y=0.2)
+def linear(axes: Axes, margin: float = 0.2) -> None:
+    """Make the axis of time start at 0, with a part of its height free above what is drawn."""
+    axes.margins(y=margin)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(FuncFormatter(plain))
 
@@ -207,23 +200,15 @@ def medians(cells: pd.DataFrame) -> tuple[np.ndarray, list[np.ndarray]]:
     return median, [median - least, most - median]
 
 
-def say_unmeasured(axes: Axes) -> None:
+def say_unmeasured(axes: Axes, text: str = "no measurement") -> None:
     axes.set_yticks([])
     axes.set_yticks([], minor=True)
-    axes.text(0.5, 0.5, "no measurement", transform=axes.transAxes, ha="center", fontsize=14, color="0.5")
+    axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", fontsize=14, color="0.5")
 
 
 def legend(axes: Axes, handles: list, labels: list[str], handlelength: float | None = None) -> None:
-    """Draw a legend above the axes, right of the title; in a row if it has few entries."""
-    axes.legend(
-        handles,
-        labels,
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        ncols=-(-len(labels) // -(-len(labels) // LEGEND_ROW)),
-        handlelength=handlelength,
-        handler_map={tuple: HandlerTuple(ndivide=None)},
-    )
+    """Draw a legend in a row above the axes, right of the title."""
+    axes.legend(handles, labels, loc="lower right", bbox_to_anchor=(1, 1), ncols=len(labels), handlelength=handlelength)
 
 
 def lay_out(figure: Figure) -> None:
@@ -233,70 +218,22 @@ def lay_out(figure: Figure) -> None:
         figure.set_layout_engine("none")
 
 
-def write_values(
-    axes: Axes,
-    x: Sequence[float],
-    y: Sequence[float],
-    texts: Sequence[str],
-    places: tuple,
-    *,
-    size: float = LEAST_TEXT,
-    rotation: float = 0,
-) -> None:
-    """Write a text beside each point, at the first of the places that is free of marks, texts and the axes' edges.
+def write_names(axes: Axes, names: Sequence[Name], x: float, ha: str) -> None:
+    """Write names at x, each at the height of its point or as near to it as the others leave room.
 
-    Places where another mark is as near to the text as its own come last. Call it when all else is drawn. A point with
-    an empty text is only a mark.
+    A line of its colour joins a name with its point. Call it when all else is drawn.
     """
     lay_out(axes.figure)
-    marks = axes.transData.transform([(a, b) for a, b in zip(x, y, strict=True) if not np.isnan(b)]).reshape(-1, 2)
-    fixed = [Bbox.from_extents(*(mark - MARK), *(mark + MARK)) for mark in marks] if places is AROUND else []
-    background = {"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8}
-    drawn = {"textcoords": "offset points", "fontsize": size, "rotation": rotation, "in_layout": False}
-    written = [(point, text) for point, text in zip(zip(x, y, strict=True), texts, strict=True) if text]
-    labels = [axes.annotate(text, point, (0, 0), **drawn, bbox=background) for point, text in written]
-    boxes: dict[Annotation, Bbox] = {}
-
-    def settle(label: Annotation) -> float:
-        """Move the label to its best place, and return what the place costs."""
-        taken = [*fixed, *(box for other, box in boxes.items() if other is not label)]
-        own = (marks == axes.transData.transform(label.xy)).all(axis=1)
-
-        def cost(place: tuple) -> float:
-            conflicts = _conflicts(_move(label, place), axes.bbox, taken)
-            return conflicts + (_apart(label, marks[~own]) <= _apart(label, marks[own])) / 2
-
-        costs = [cost(place) for place in places]
-        boxes[label] = _box(_move(label, places[costs.index(min(costs))]))
-        return min(costs)
-
-    for _ in range(PASSES):
-        if max(map(settle, labels), default=0) < 1:
-            break
-
-
-def _move(label: Annotation, place: tuple) -> Annotation:
-    right, up, ha, va = place
-    label.set(position=(right, up), ha=ha, va=va)
-    return label
-
-
-def _box(label: Annotation) -> Bbox:
-    return label.get_window_extent().padded(APART)
-
-
-def _conflicts(label: Annotation, edges: Bbox, taken: list[Bbox]) -> int:
-    """Return how many boxes the label touches; more than there are if it leaves the axes."""
-    box = _box(label)
-    inside = edges.x0 < box.x0 and box.x1 < edges.x1 and edges.y0 < box.y0 and box.y1 < edges.y1
-    return box.count_overlaps(taken) + (0 if inside else len(taken) + 1)
-
-
-def _apart(label: Annotation, marks: np.ndarray) -> float:
-    """Return the distance of the label from the nearest mark; infinite without marks."""
-    box = _box(label)
-    nearest = np.clip(marks, [box.x0, box.y0], [box.x1, box.y1])
-    return np.hypot(*(marks - nearest).T).min(initial=np.inf)
+    heights = axes.transData.transform([(name.x, name.y) for name in names])[:, 1]
+    order, gap = np.argsort(heights, kind="stable"), NAME_LINE * rcParams["font.size"] * axes.figure.dpi / 72
+    steps = gap * np.arange(len(names))
+    lowest, highest = axes.bbox.y0 + gap / 2, axes.bbox.y1 - gap / 2
+    moved = isotonic_regression(heights[order] - steps).x.clip(lowest, max(lowest, highest - steps[-1])) + steps
+    for name, height in zip((names[place] for place in order), moved, strict=True):
+        at = (x, axes.transData.inverted().transform((0, height))[1])
+        line = {"arrowstyle": "-", "color": name.color, "linewidth": 0.8, "relpos": (ha == "right", 0.5)}
+        back = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}
+        axes.annotate(name.text, (name.x, name.y), at, ha=ha, va="center", bbox=back, arrowprops=line)
 
 
 def caption(figure: Figure, text: str) -> None:

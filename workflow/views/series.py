@@ -22,6 +22,12 @@ def heads(name: str) -> list[str]:
     return list(dict.fromkeys(tables.heads(name).values()))
 
 
+def looks(name: str) -> dict[str, plots.Look]:
+    """Return the look of each series of a figure or table: that of its first variant."""
+    first = {head: key for key, head in reversed(tables.heads(name).items())}
+    return {head: plots.look_of(first[head]) for head in heads(name)}
+
+
 def series_cells(name: str, by_problem: ByProblem, rows: pd.DataFrame) -> pd.DataFrame:
     """Return the fastest variant of each series on each dataset, indexed by (head, dataset). Take rows from select.
 

@@ -12,10 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
-from matplotlib import style
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_rgba
-from matplotlib.patches import Rectangle
+from matplotlib.collections import PolyCollection
 from matplotlib.text import Text
 
 from kernels.check import check
@@ -26,12 +23,14 @@ from kernels.run import Result, Run
 from tests.support import many_sources, published
 from tests.support.claims import CLAIMS, TOLERANCE, around, put
 from tests.support.pages import blocks
+from tests.support.pictures import legible, words
 from tests.support.project import ENVIRONMENT
 from tests.support.rows import SIZES, in_batches, measured, put_rows, rows_of
 from tests.support.views import draw
-from workflow.judge import claims, verdicts
+from workflow.judge import claims
 from workflow.publish import documents, readings_of_about, readme
 from workflow.store import measurements
+from workflow.views import plots
 from workflow.views.paper import claims_figure
 from workflow.views.render import CROSS, digits
 
@@ -578,63 +577,87 @@ def test_the_commands_of_the_library_run(command, tmp_path):
 
 
 # The picture of the claims.
-LOOKS = claims_figure.LOOKS
 
 
 def drawn(folder, cells, substitutes=()):
-    """The figure of all claims, and its texts, of cells {(algorithm/variant, dataset): seconds}."""
+    """The figure of all claims, and its texts, of two cards with the same cells, as put takes them."""
     listed = list(CLAIMS.values())
     rows = claims.select(in_batches(measurements.load(put(folder, cells))), listed)
-    with style.context(["default", claims_figure.STYLE]):
-        figure = claims_figure.draw_claims(claims.audit(rows, listed, TOLERANCE), substitutes, "A caption.")
-    return figure, [text for text in figure.findobj(Text) if text.get_text()]
+    audited = claims.audit(rows, listed, TOLERANCE)
+    with plots.styled():
+        figure = claims_figure.draw_claims({"A": audited, "B": audited}, substitutes, TOLERANCE, "A caption.")
+        figure.draw_without_rendering()
+    return figure, [text for text in figure.findobj(Text) if text.get_text() and text.get_visible()]
 
 
-def test_a_cell_has_the_sign_of_its_verdict_and_of_the_papers(tmp_path):
-    cells = {("bellman_ford/stride", "nyc"): around(12), ("bellman_ford/naive", "nyc"): around(10)}
-    cells |= {("bellman_ford/stride_flag", "nyc"): around(8)}
-    figure, texts = drawn(tmp_path, cells, ["nyc"])
+STRIDES = {("bellman_ford/stride", "nyc"): around(12), ("bellman_ford/naive", "nyc"): around(10)}
+STRIDES |= {("bellman_ford/stride_flag", "nyc"): around(8)}
+
+
+def test_a_line_of_the_picture_has_the_estimates_the_claimed_range_and_the_verdicts(tmp_path):
+    figure, texts = drawn(tmp_path, STRIDES)
     (axes,) = figure.axes
+    places = {}
+    for text in axes.texts:
+        places.setdefault(text.xy[1], []).append(text.get_text())
+    graphs = {tick.get_loc(): tick.label1.get_text() for tick in axes.yaxis.get_major_ticks()}
+    lines = {tuple(said): y for y, said in places.items()}
+    headings = [said for said in lines if len(said) == 1 and said[0][0].isdigit()]
+    assert [number.split(". ", 1)[1] for (number,) in headings] == [claim.claim for claim in CLAIMS.values()]
+    factor = next(y for (said, *_), y in lines.items() if said.startswith("5. ")) + 1
+    assert (graphs[factor], places[factor]) == ("nyc", ["less ‡", "less ‡"])  # 1.25 times where 2.8 is claimed
+    assert (graphs[factor + 1], places[factor + 1]) == ("bay", ["not measured", "not measured"])
+    first = next(y for (said, *_), y in lines.items() if said.startswith("1. ")) + 1
+    assert (graphs[first], places[first]) == ("nyc", ["as claimed ‡", "as claimed ‡"])
 
-    def at(row, column):
-        """The texts in a cell, the large one first."""
-        inside = [
-            text
-            for text in texts
-            if column < text.get_position()[0] < column + 1 and row < text.get_position()[1] < row + 1
-        ]
-        return [text.get_text() for text in sorted(inside, key=lambda text: -text.get_fontsize())]
+    def at(y):
+        """The places of a line's marks along the axis, by mark."""
+        marks = [line for line in axes.lines if line.get_marker() != "None" and abs(line.get_ydata()[0] - y) < 0.5]
+        return {line.get_marker(): line.get_xdata()[0] for line in marks}
 
-    holds, same, less, unknown = (
-        LOOKS[verdict].sign for verdict in (verdicts.CLAIMED, verdicts.SAME, verdicts.LESS, verdicts.UNKNOWN)
-    )
-    assert at(0, 0) == [holds, same]  # stride_small on nyc: measured slower, in the paper no difference
-    assert at(0, 1) == [unknown, same]
-    assert at(3, 0) == [holds, holds]
-    assert at(4, 0) == [less, less]  # 1.25 times where 2.8 is claimed
-    assert at(1, 0) == []  # no claim
-    large = {patch.get_xy(): patch.get_facecolor() for patch in axes.findobj(Rectangle)}
-    for row, verdict in ((0, verdicts.CLAIMED), (4, verdicts.LESS)):
-        assert large[0.04, row + 0.06] == to_rgba(LOOKS[verdict].color)
-    for looks in ({look.color for look in LOOKS.values()}, {look.sign for look in LOOKS.values()}):
-        assert len(looks) == len(LOOKS)
-    names = [text.get_text() for text in texts]
-    assert {"nyc †", "bay", "A caption.", *(claims_figure.NAMES.get(word, word) for word in LOOKS)} <= set(names)
-    for number, claim in enumerate(CLAIMS.values(), start=1):
-        assert any(" ".join(name.split()) == f"{number}. {claim.claim}" for name in names)
+    looks = *claims_figure.OF_PAPER.values(), *claims_figure.OF_CARDS[:2]
+    paper, program, one, other = (look.marker for look in looks)
+    times = measurements.paper_times()["seconds"].xs("nyc", level="dataset")
+    assert at(factor)[paper] == pytest.approx(times["bellman_ford/naive"] / times["bellman_ford/stride_flag"])
+    assert at(factor)[one] == at(factor)[other] == pytest.approx(1.25)
+    assert 1.05 < at(factor)[program] < 1.09  # workflow/paper/original-batches.csv
+    assert set(at(factor + 1)) == {paper, program}
+    shaded = {}
+    for patch in axes.collections:
+        if isinstance(patch, PolyCollection):
+            box = patch.get_paths()[0].get_extents()
+            shaded[box.y0 + 0.5] = (box.x0, box.x1)
+    assert shaded[factor] == pytest.approx((2.75, 2.85))
+    assert shaded[first] == pytest.approx((axes.get_xlim()[0], 1))
+    assert {"A caption.", "A", "B", *claims_figure.OF_PAPER} <= {text.get_text() for text in texts}
+
+
+def test_substitutes_stand_apart_in_the_picture(tmp_path):
+    figure, _ = drawn(tmp_path, STRIDES, ["nyc", "e"])
+    (axes,) = figure.axes
+    heights = {text.get_text(): text.xy[1] for text in axes.texts}
+    heights |= {tick.label1.get_text(): tick.get_loc() for tick in axes.yaxis.get_major_ticks()}
+    assert heights[claims_figure.REAL] < heights["bay"] < heights[claims_figure.REPLACED] < heights["nyc †"]
+    assert "nyc" not in heights and heights["3. " + CLAIMS["stride_largest"].claim] > heights[claims_figure.REPLACED]
+    real, _ = drawn(tmp_path, {})
+    assert claims_figure.REPLACED not in {text.get_text() for text in real.axes[0].texts}
 
 
 def test_no_text_of_the_picture_touches_another_or_the_edge(tmp_path):
-    figure, texts = drawn(tmp_path, {}, measurements.paper_datasets().index)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    boxes = [text.get_window_extent(canvas.get_renderer()) for text in texts]
-    edge = figure.bbox
-    for text, box in zip(texts, boxes, strict=True):
-        assert edge.x0 < box.x0 and box.x1 < edge.x1 and edge.y0 < box.y0 and box.y1 < edge.y1, text
-    for i, box in enumerate(boxes):
-        for other, text in zip(boxes[:i], texts[:i], strict=True):
-            assert not box.overlaps(other), (texts[i], text)
+    for substitutes in ((), measurements.paper_datasets().index):
+        legible(drawn(tmp_path, STRIDES, substitutes)[0], across=True)
+
+
+def test_the_picture_has_the_cards_of_the_other_archives_that_decide_a_claim(tmp_path):
+    cells = put(tmp_path / "here", STRIDES)
+    for name, batches, device in (("decides", "abc", "NVIDIA H100"), ("few", "ab", "NVIDIA B200")):
+        rows = [row | {"device": device} for path in cells for row in measurements.schema().text([path])]
+        places = [{"batch": batch, "host_id": "0000000a", "card_uuid": f"GPU-{batch}"} for batch in batches]
+        put_rows([row | place for place in places for row in rows], tmp_path / name)
+    files = {"archives": [tmp_path / "decides", tmp_path / "few"]}
+    draw("claims_figure", in_batches(measurements.load(cells)), tmp_path, formats=["svg"], files=files)
+    said = words((tmp_path / "claims.svg").read_bytes())
+    assert "H100" in said and "B200" not in said
 
 
 def test_the_picture_is_written_in_the_formats_asked_for(tmp_path):

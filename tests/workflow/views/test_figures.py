@@ -33,7 +33,7 @@ GNUTELLAS = ["(11K,40K)", "(23K,55K)", "(37K,88K)"]
 def no_more_than_the_papers_series():
     """Figures 5 and 6 without variants of ours: whether the values fit depends on the number of series."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in figures.PANELS:
+        for name in tables.PAPER_FIGURES:
             columns = {key: head for key, head in tables.heads(name).items() if not VARIANTS[key].ours}
             patch.setitem(tables.SHOWN[name], "columns", columns)
         yield
@@ -93,16 +93,18 @@ def test_words_in_the_picture(made):
     number, files = made
     lines = words(files[f"figure{number}.svg"])
     expected = {
-        5: [*MEASURED_ROADS, *ROADS, "Bellman-Ford", "Naive", "Stride", "Stride with Flag", "nyc †", "bay"],
-        6: [*GNUTELLAS, "Floyd-Warshall", "Super Naive", "Super Naive Shared", "Naive", "Tiled", "Tiled Shared"],
+        5: [*MEASURED_ROADS, *ROADS, "Naive", "Stride", "Stride with Flag", "nyc †", "bay"],
+        6: [*GNUTELLAS, "Super Naive", "Super Naive Shared", "Naive", "Tiled", "Tiled with Shared Memory"],
     }
-    for text in (*expected[number], "(number of vertices, number of edges)", "Execution time (s)", "Paper", "Measured"):
+    title = {5: "Bellman-Ford", 6: "Floyd-Warshall"}[number]
+    panels = [f"{title}: {panel}" for panel in ("Speed-up over Naive", "Times, drawn as in the paper")]
+    for text in (*expected[number], *panels, "(number of vertices, number of edges)", "Execution time (s)"):
         assert text in lines
     caption = {
         5: "Median and range of n = 1 to 4 repeats, test card; † substitute. From the test.",
         6: "Median and range of n = 1 to 3 repeats, test card. From the test.",
     }
-    assert lines[-1] == caption[number]
+    assert caption[number] in lines and figures.RANGES in lines
     assert ("†" in " ".join(lines)) == (number == 5)
 
 
@@ -126,7 +128,10 @@ def test_cells_without_a_time_are_named(made):
         assert "col no measurement" in said
     else:
         assert "gnutella25 no measurement" in said
-        assert "gnutella30 no measurement: Naive, Super Naive Shared, Tiled Shared no memory: Super Naive" in said
+        assert (
+            "gnutella30 no measurement: Naive, Super Naive Shared, Tiled with Shared Memory no memory: Super Naive"
+            in said
+        )
 
 
 def heights_of_bars(axes):
@@ -136,7 +141,7 @@ def heights_of_bars(axes):
 
 
 def test_bars_are_the_medians():
-    ours, both = some(5).axes
+    _, ours, both = some(5).axes
     heights, none = heights_of_bars(ours), [np.nan] * 4
     assert list(heights)[:3] == ["Naive", "Stride", "Stride with Flag"]
     np.testing.assert_allclose(heights["Naive"], [6.1, 13.0, *none])
@@ -146,32 +151,49 @@ def test_bars_are_the_medians():
     assert (ours.get_yscale(), both.get_yscale()) == ("linear", "log")
 
 
-def test_lines_are_the_medians():
-    ours, both = some(6).axes
-    lines = {container.lines[0].get_color(): container.lines[0].get_ydata() for container in ours.containers}
-    nan = np.nan
-    expected = {
-        **{"Naive": [8.1, nan, nan], "Super Naive": [nan] * 3, "Super Naive Shared": [nan] * 3},
-        **{"Tiled": [nan, nan, 50.0], "Tiled Shared": [0.9, nan, nan]},
-    }
-    looks = plots.looks(plots.LINES, series.heads("figure6"))
-    assert list(looks)[:5] == list(expected)
-    for head, times in expected.items():
-        np.testing.assert_allclose(lines[looks[head].color], times)
-    # Below: for each variant the paper's hollow marks, then our filled ones.
-    hollow, filled = both.lines[0], both.lines[1]
-    np.testing.assert_allclose(hollow.get_ydata(), [30.1521, 137.369, 703.358])
-    np.testing.assert_allclose(filled.get_ydata(), [8.1, nan, nan])
+def marks_of(axes):
+    """The heights of a panel's marks, by colour and whether they are hollow, with those of their whiskers."""
+    marks = {}
+    for line in axes.lines:
+        if line.get_marker() not in ("None", "_"):
+            marks[line.get_color(), line.get_markerfacecolor() == "white"] = line.get_ydata()
+    return marks
+
+
+def test_the_papers_times_stand_beside_ours():
+    _, ours, both = some(6).axes
+    assert [bar.get_height() for bar in ours.patches[:3]] == pytest.approx([8.1, np.nan, np.nan], nan_ok=True)
+    naive, marks = plots.look_of("floyd_warshall/naive").color, marks_of(both)
+    np.testing.assert_allclose(marks[naive, True], [30.1521, 137.369, 703.358])
+    np.testing.assert_allclose(marks[naive, False], [8.1, np.nan, np.nan])
+    assert not any(line.get_linestyle() == "-" and len(line.get_xdata()) > 2 for line in both.lines)
+
+
+def test_speed_ups_are_ratios_within_jobs_with_their_interval():
+    """Of three batches, in which Stride took 0.8, 1 and 1.25 times as long; what was measured alone has none."""
+    rows = whole()
+    batched = in_batches(rows, factors=[{"bellman_ford/stride": factor} for factor in (0.8, 1, 1.25)])
+    stride, flag = (plots.look_of(f"bellman_ford/{name}").color for name in ("stride", "stride_flag"))
+    ratios, *_ = drawn(5, batched).axes
+    times, marks = measurements.paper_times()["seconds"], marks_of(ratios)
+    expected = times["bellman_ford/naive"] / times["bellman_ford/stride"]
+    np.testing.assert_allclose(marks[stride, False], expected[["nyc", "bay", "col", "fla", "ne", "e"]])
+    np.testing.assert_allclose(marks[stride, True], marks[stride, False])  # the paper's
+    assert {color for (color, _), y in marks.items() if not np.isnan(y).all()} == {stride, flag}  # Naive: the line at 1
+    (low, *_), (high, *_) = [line.get_ydata() for line in ratios.lines if line.get_color() == stride][2:4]
+    assert low < expected["nyc"] / 1.25 and expected["nyc"] / 0.8 < high  # Student's t
+    alone, *_ = drawn(5, rows).axes
+    assert np.isnan(marks_of(alone)[stride, False]).all() and not np.isnan(marks_of(alone)[stride, True]).any()
 
 
 def test_a_panel_with_short_times_is_in_milliseconds():
     rows = measurements.load([TIMINGS])
     short = (rows["variant"] == "tiled_shared") & (rows["dataset"] == "gnutella04")
-    ours, both = drawn(6, rows.assign(seconds=rows["seconds"].mask(short, 0.0099))).axes
+    _, ours, both = drawn(6, rows.assign(seconds=rows["seconds"].mask(short, 0.0099))).axes
     assert ours.get_ylabel() == both.get_ylabel() == "Execution time (ms)"
-    tiled_shared = list(series.heads("figure6")).index("Tiled Shared")
-    assert max(ours.containers[tiled_shared].lines[0].get_ydata()) == pytest.approx(9.9, nan_ok=True)
-    np.testing.assert_allclose(both.lines[0].get_ydata(), [30152.1, 137369, 703358])
+    naive, shared = (plots.look_of(f"floyd_warshall/{name}").color for name in ("naive", "tiled_shared"))
+    assert marks_of(both)[shared, False][0] == pytest.approx(9.9)
+    np.testing.assert_allclose(marks_of(both)[naive, True], [30152.1, 137369, 703358])
     assert plots.unit([0.01, np.nan]) == plots.unit([np.nan]) == plots.unit([]) == ("s", 1)
 
 
@@ -186,10 +208,9 @@ def test_a_variant_with_a_new_head_is_a_further_series(monkeypatch):
     mine = rows[(rows["algorithm"] == "bellman_ford") & (rows["variant"] == "naive")]
     more = [mine.assign(variant=name, seconds=mine["seconds"] / part) for name, part in (("slow", 2), ("fast", 4))]
     figure = drawn(5, pd.concat([rows, *more]))
-    heights = heights_of_bars(figure.axes[0])
+    heights = heights_of_bars(figure.axes[1])
     np.testing.assert_allclose(heights["New"], heights["Naive"] / 4)
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()][-1] == "New"
-    assert {text.get_position() for text in figure.axes[0].texts} == {plots.ABOVE[0][:2]}  # none floats above its bar
+    assert [text.get_text() for text in figure.legends[0].get_texts()][-1] == "New"
     legible(figure)
 
 
@@ -215,32 +236,22 @@ def of_sweep(name):
     return lambda _, source: draw_sweep.picture(name, measurements.load_sweep(name, [ARCHIVE / f"{name}.csv"]), source)
 
 
-SEARCHES = measurements.load_sweep("sources", ARCHIVE.glob("sources/*.csv"))
+CALLS = ARCHIVE / "library_times.csv"
 DRAW = {
     "figure5": lambda *args: figures.draw_times("figure5", DATASETS, *args),
     "figure6": lambda *args: figures.draw_times("figure6", DATASETS, *args),
-    "figure8": lambda rows, source: figure8.draw_ratios(DATASETS, rows, SEARCHES, source),
+    "figure8": lambda rows, source: figure8.draw_speeds(rows, figure8.one_off([CALLS]), source),
+    "figure9": lambda rows, source: figure8.draw_times(DATASETS, rows, source),
     "growth": of_growth,
     **{name: of_sweep(name) for name in draw_sweep.DRAW},
 }
 
 
-@pytest.fixture(scope="module")
-def archived_figure_8(archived):
-    with plots.styled(figure8.LOOK):
-        figure = DRAW["figure8"](archived, "From the archive h200, not measured here.")
-        figure.draw_without_rendering()
-    return figure
-
-
 @pytest.mark.parametrize("name", DRAW)
-def test_the_archives_figures_are_legible_with_their_lines_below(name, archived, request):
-    with plots.styled(figure8.LOOK if name == "figure8" else plots.STYLE):
-        if name == "figure8":
-            figure = request.getfixturevalue("archived_figure_8")
-        else:
-            figure = DRAW[name](archived, "From the archive h200, not measured here.")
-            figure.draw_without_rendering()
+def test_the_archives_figures_are_legible_with_their_lines_below(name, archived):
+    with plots.styled(figure8.LOOK if name in ("figure8", "figure9") else plots.STYLE):
+        figure = DRAW[name](archived, "From the archive h200, not measured here.")
+        figure.draw_without_rendering()
         legible(figure)
         (caption,) = [text for text in figure.findobj(Text) if "From the archive" in text.get_text()]
         lines = caption.get_text().count("\n") + 1
@@ -248,12 +259,12 @@ def test_the_archives_figures_are_legible_with_their_lines_below(name, archived,
     assert "NVIDIA H200" in caption.get_text() and "n = " in caption.get_text()
 
 
-def test_figure_8_can_be_read_in_the_readme(archived_figure_8):
-    """It is shown 880 pixels wide: every number is at least 13 pixels high."""
-    figure = archived_figure_8
-    numbers = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
-    assert min(text.get_fontsize() for text in numbers) * 880 / figure.get_figwidth() / 72 >= 13
-    assert "Block per source: " in figure.get_supxlabel()  # the caption
+def test_figure_8_can_be_read_in_the_readme(archived):
+    """It is shown 880 pixels wide: every number and name is at least 13 pixels high."""
+    with plots.styled(figure8.LOOK):
+        figure = DRAW["figure8"](archived, "From the archive h200, not measured here.")
+    texts = [text for axes in figure.axes for text in (*axes.texts, *axes.get_xticklabels(), *axes.get_yticklabels())]
+    assert min(text.get_fontsize() for text in texts) * 880 / figure.get_figwidth() / 72 >= 13
 
 
 def test_distances_of_all_pairs_have_a_unit():
@@ -266,8 +277,8 @@ def test_distances_of_all_pairs_have_a_unit():
 def test_texts_that_touch_are_noticed():
     figure = drawn(5, whole())
     legible(figure)
-    (first, *_), axes = figure.axes[0].texts, figure.axes[0]
-    for place in ((0.5, -0.002), (0.9, 1.04)):  # on the axis, on the legend
+    (first, *_), axes = figure.axes[1].texts, figure.axes[1]
+    for place in ((0.5, -0.002), (0.1, 1.04)):  # on the axis, on the title
         wrong = axes.text(*place, "wrong", transform=axes.transAxes)
         with pytest.raises(AssertionError, match="wrong"):
             legible(figure)
@@ -277,25 +288,29 @@ def test_texts_that_touch_are_noticed():
         legible(figure)
 
 
-def test_values_of_close_marks_stand_apart():
+def test_names_of_close_points_stand_apart_in_their_order():
     with plots.styled():
         figure = matplotlib.figure.Figure(figsize=(3, 2))
         axes = figure.subplots()
-        x, y = np.array([0.0, 0.05, 0.1, 1.0]), np.array([1.0, 1.01, 1.0, np.nan])
-        axes.plot(x, y, "o")
-        plots.write_values(axes, x, y, ["1.001", "1.010", "0.999", ""], plots.AROUND)
+        y = [1.5, 1.51, 1.49, 2.5]
+        axes.plot(np.zeros(4), y, "o")
+        axes.set(xlim=(-0.1, 1), ylim=(0, 3))
+        names = [plots.Name(text, "red", 0, height) for text, height in zip(("b", "c", "a", "far"), y, strict=True)]
+        plots.write_names(axes, names, x=0.5, ha="left")
         figure.draw_without_rendering()
         legible(figure)
-    assert [text.get_text() for text in axes.texts] == ["1.001", "1.010", "0.999"]
+    places = {text.get_text(): text.xyann[1] for text in axes.texts}
+    assert places["a"] < places["b"] < places["c"] < places["far"] == pytest.approx(2.5)
+    assert np.mean([places[name] for name in "abc"]) == pytest.approx(1.5)
 
 
 def test_nothing_measured(tmp_path):
     for number in (5, 6):
         said = words(make(number, tmp_path / str(number), files=(), formats=["svg"])[f"figure{number}.svg"])
         groups = {5: ["(264K,734K)", "(321K,800K)", *ROADS], 6: GNUTELLAS}[number]
-        assert said.count("no measurement") == 2 * len(groups) + 1  # once in the upper panel; below are the paper's
-        assert all(said.count(group) == 2 for group in groups)
-        assert said[-1] == "From the test."
+        assert said.count("no measurement") == 3 * len(groups) + 1  # once in the middle; the others have the paper's
+        assert all(said.count(group) == 3 for group in groups)
+        assert "From the test." in said
 
 
 def test_counts_are_rounded():

@@ -25,9 +25,9 @@ MAP_AREA = 4e4  # square points, about the area of a map; divided among its vert
 
 def distributions(axes: Axes, distribution: dict[str, list]) -> None:
     """Draw what all_pairs.distribution found."""
-    for name, look in zip(("eccentricity", "mean_distance"), plots.BARS, strict=False):
+    for name, color in (("eccentricity", plots.BLUE), ("mean_distance", plots.ORANGE)):
         label = name.replace("_", " ")
-        axes.stairs(distribution[name], distribution["edges"], fill=True, alpha=0.5, color=look.color, label=label)
+        axes.stairs(distribution[name], distribution["edges"], fill=True, alpha=0.5, color=color, label=label)
     axes.set(xlabel=f"distance ({UNIT})", ylabel="vertices", ylim=(0, None))
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(plots.plain))

@@ -27,9 +27,10 @@ def draw_delta(figure: Figure, rows: pd.DataFrame) -> None:
     first, by_delta = rows.iloc[0], rows.groupby("delta")
     unit, factor = plots.unit(rows["kernels_s"])
     for name, label, look in (
-        ("seconds", "timed region", {"color": plots.BLUE, "marker": "o", "linestyle": "--", **plots.HOLLOW}),
-        ("kernels_s", "kernels", {"color": plots.VERMILION, "marker": "s"}),
+        ("seconds", "timed region", {"linestyle": "--", **plots.HOLLOW}),
+        ("kernels_s", "kernels", {"linestyle": "-"}),
     ):
+        look = plots.look_of(f"{first['algorithm']}/{first['variant']}").marks | look
         median, least, most = (factor * by_delta[name].agg(what) for what in ("median", "min", "max"))
         axes.errorbar(median.index, median, [median - least, most - median], label=label, **look)
     plots.logarithmic(axes)

@@ -5,7 +5,6 @@ graphs: the time against |V|, and against the term that theory says it is propor
 """
 
 from collections.abc import Mapping
-from math import ceil
 from typing import NamedTuple
 
 import numpy as np
@@ -27,28 +26,24 @@ from workflow.views.context import Context, Drawing
 from workflow.views.render import or_dash, stacked
 
 TITLE = "Growth of the time with the graph"
-# The groups of cells that are fitted together: those of the paper's tables by problem, then those of each family.
+# The groups of cells that are fitted together are those of the paper's tables by problem, and those of each family.
 FAMILIES = {family: f"{SOURCES['sssp']}, {family}" for family in KINDS}
-GROUPS = [*SOURCES.values(), *FAMILIES.values()]
 MIN_DATASETS = 5  # in a fit: with fewer the interval says nothing
 NO_FIT = f"no exponent: fewer than {MIN_DATASETS} datasets"
 FITTED = ("exponent", "stderr", "low", "high", "r2", "intercept")
+KEYS = ["group", "column", "device"]  # of a fit
 FACTS = ("group", "column", "device", "problem", "datasets", "sizes", "term", "slope")
 
-COLORS = (
-    *(plots.BLUE, plots.ORANGE, plots.GREEN, plots.PINK, plots.VERMILION, plots.SKY, plots.BLACK),
-    *("#882255", "#999933", "#6A3D9A"),  # wine, olive, purple
-)
-MARKERS = "os^Dv<>pP*X"  # 11 markers and 10 colours have no common factor: 110 pairs
-# Names of the guide lines by group and slope, if |E| grows as |V|. No variant of the paper runs on the families.
-GUIDES = {"one source": {2: "O(V E)", 1: "launches"}, "all pairs": {3: "O(V³), O(V² E)"}}
-FITTED_TITLE = f"exponent of |V| [its {CONFIDENCE:.0%} interval]; {NO_FIT}"
-CLOSE = 0.06  # of the axis, between two labels below it
+LINES = dict(zip(KINDS, ("-", "--", ":", "-.", (0, (1, 3)), (0, (8, 2))), strict=True))  # of families
+GUIDES = {2: "theory, O(V E)", 1: "theory, launches"}  # names of the slopes of searches of road networks
+PANELS = {"Road networks": [SOURCES["sssp"]], "Families of generated graphs": [*FAMILIES.values()]}
+HEIGHT = 3.7  # inches of a panel
+NAMES_WIDTH = 0.75  # of the names right of the lines, in widths of the lines
+NAMES_FROM = 1.2  # times the greatest number of vertices
+CLOSE = 0.1  # of the lines' width, between two labels below it
 LOWER = 22  # points between the axis and a label that stands lower
-PANEL, FEW, TALLER = 2.6, 5, 0.28  # inches: of a panel without its legend, and for each series beyond a few
-LEGEND_LINE, LEGEND_COLUMNS = 0.145, 2  # inches of a line of the legend
-BESIDE = 2.6  # points between the marks of two series on one graph
-XLABEL = "number of vertices, |V|; the marks of one graph stand side by side"
+BESIDE = 1.5  # points between the marks of two series on one graph
+XLABEL = f"number of vertices; in names: exponent of |V| [its {CONFIDENCE:.0%} interval]"
 NOTES = [
     "Fitted: the logarithm of the median of kernels_s against the logarithm of V, or of theory's term, by least "
     "squares, over the datasets of Tables 1 to 3. V and E are the numbers of vertices and of arcs. kernels_s is the "
@@ -57,11 +52,9 @@ NOTES = [
     "median is of the batches' medians.",
     f"Exponents: fitted ± standard error, [{CONFIDENCE:.0%} interval by Student's t]. The exponent of theory's term is "
     "1 if the time is proportional to the term. Theory's slope is the exponent of V if E is proportional to V.",
-    "The figure shows a problem only if one of its variants has a fit.",
+    "The figure shows the fits of searches from one source, without CUDA-graph variants.",
 ]
-OF_FAMILIES = (
-    "families of generated graphs. The fit of a family uses only its datasets. Families without a fit are not drawn."
-)
+OF_FAMILIES = "families of generated graphs. The fit of a family uses only its datasets."
 
 
 class Bound(NamedTuple):
@@ -192,106 +185,107 @@ def theory(facts: pd.DataFrame) -> list[str]:
     return [f"O({bound.term}), {bound.reason}: {', '.join(names)}." for bound, names in labels.items()]
 
 
-def drawn_groups(facts: pd.DataFrame) -> list[str]:
-    """Return the groups that have a panel: those with a fit, or the problems if there is no fit."""
-    fitted = set(facts["group"][facts["vertices_exponent"].notna()])
-    return [group for group in GROUPS if group in fitted] or list(SOURCES.values())
+def drawn(facts: pd.DataFrame) -> pd.DataFrame:
+    """Return the fits that the figure shows."""
+    plain = facts["column"].map(lambda key: VARIANTS[key].plain == key and VARIANTS[key].problem == "sssp")
+    return facts[plain.astype(bool) & facts["vertices_exponent"].notna()]
+
+
+def _of_fits(cells: pd.DataFrame, facts: pd.DataFrame) -> pd.DataFrame:
+    """Return the cells that these fits are of."""
+    return cells[pd.MultiIndex.from_frame(cells[KEYS]).isin(list(facts[KEYS].itertuples(index=False, name=None)))]
 
 
 def draw_growth(facts: pd.DataFrame, cells: pd.DataFrame, substitutes: Mapping[str, str], caption: str) -> Figure:
-    """Draw a panel for each group; to be called in plots.styled()."""
-    panels = {group: facts[facts["group"] == group] for group in drawn_groups(facts)}
-    entries = [len(panel) + len(GUIDES.get(group, ())) for group, panel in panels.items()]
-    heights = [
-        PANEL + TALLER * max(0, count - FEW) + LEGEND_LINE * (ceil(count / LEGEND_COLUMNS) + 2) for count in entries
-    ]
-    figure = Figure(figsize=(plots.WIDTH, sum(heights) + 0.6))
+    """Draw the fits of road networks and those of families; to be called in plots.styled()."""
+    facts = drawn(facts)
+    shown = {title: part for title, groups in PANELS.items() if len(part := facts[facts["group"].isin(groups)])}
+    shown = shown or {next(iter(PANELS)): facts}
+    figure = Figure(figsize=(plots.WIDTH, HEIGHT * len(shown)))
     plots.caption(figure, caption)
-    all_axes = figure.subplots(len(panels), height_ratios=heights, squeeze=False).flat
-    for axes, (group, panel) in zip(all_axes, panels.items(), strict=True):
-        mine = cells[cells["group"] == group]
+    panels: dict[Axes, list[plots.Name]] = {}
+    for (title, panel), axes in zip(shown.items(), figure.subplots(len(shown), squeeze=False).flat, strict=True):
+        mine = _of_fits(cells, panel)
         unit, factor = plots.unit(mine["kernels"])
-        axes.set(title=f"Shortest paths, {group}", ylabel=f"Time of the kernels ({unit})")
-        axes.set_xlabel(XLABEL)
+        axes.set(title=f"Shortest paths from one source: {title}", ylabel=f"Time of the kernels ({unit})")
         if len(panel):
-            _panel(axes, panel, mine.assign(time=factor * mine["kernels"]), factor, substitutes)
+            panels[axes] = _panel(axes, panel, mine.assign(time=factor * mine["kernels"]), factor, substitutes)
         else:
             axes.set_xticks([])
-            plots.say_unmeasured(axes)
+            plots.say_unmeasured(axes, "no fit")
     figure.align_ylabels()
+    for axes, ends in panels.items():  # when everything has its place
+        plots.write_names(axes, ends, x=NAMES_FROM * max(end.x for end in ends), ha="left")
     return figure
 
 
-def _panel(axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, substitutes: Mapping[str, str]) -> None:
-    """Draw one group; "time" of the cells is in the axis's unit, of which a second has `factor`."""
+def _panel(
+    axes: Axes, panel: pd.DataFrame, cells: pd.DataFrame, factor: float, substitutes: Mapping[str, str]
+) -> list[plots.Name]:
+    """Draw a line with its marks for each fit, and return where the lines end.
+
+    "time" of the cells is in the axis's unit, of which a second has `factor`.
+    """
     axes.set_xscale("log")
     plots.logarithmic(axes, margin=0.07)
-    _guides(axes, GUIDES.get(panel["group"].iloc[0], {}), cells)
-    plain = pd.Series([VARIANTS[key].plain for key in panel["column"]], panel.index)
-    looks, _ = pd.factorize(plain + panel["device"])  # a CUDA-graph variant has its plain variant's
-    for look, name, (_, row) in zip(looks, long_table.names(panel), panel.iterrows(), strict=True):
-        mine = cells[(cells["column"] == row["column"]) & (cells["device"] == row["device"])]
-        beside = BESIDE * (look - looks.max() / 2)
-        _series(axes, look, name, row, mine, factor, beside)
-    lower = _ticks(axes, cells.drop_duplicates("dataset").sort_values("vertices"), substitutes)
-    axes.legend(
-        title=NO_FIT if panel["vertices_exponent"].isna().all() else FITTED_TITLE,
-        alignment="left",
-        loc="upper left",
-        bbox_to_anchor=(0, 0),
-        bbox_transform=offset_copy(axes.transAxes, axes.figure, x=-40, y=-44 - LOWER * lower, units="points"),
-        ncols=LEGEND_COLUMNS,
-        labelspacing=0.3,
-        handlelength=2.4,
-    )
-
-
-def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> bool:
-    """Label each graph with its name and size; return whether a label stands lower because the one before is close."""
-    graphs = graphs.drop_duplicates(["vertices", "dataset"])
-    sizes = graphs["vertices"]
-    names = [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
-    axes.set_xticks(sizes, [f"{name}\n{plots.short(int(size))}" for name, size in zip(names, sizes, strict=True)])
-    axes.xaxis.set_minor_locator(NullLocator())
-    places = np.log(sizes)
-    lower = [False]
-    for tick, gap in zip(axes.xaxis.get_major_ticks(), places.diff() / np.ptp(places), strict=True):
-        lower.append(not lower[-1] and gap < CLOSE)
-        if lower[-1]:
-            tick.set_pad(LOWER)
-    return any(lower)
-
-
-def _series(
-    axes: Axes, number: int, name: str, fitted: pd.Series, cells: pd.DataFrame, factor: float, beside: float
-) -> None:
-    """Draw a variant's points, hollow for a CUDA-graph variant, and its fitted line.
-
-    The points stand `beside` points right of the place of their graph.
-    """
-    look = {"color": COLORS[number % len(COLORS)], "marker": MARKERS[number % len(MARKERS)], "zorder": 3}
-    line = "-"
-    if VARIANTS[fitted["column"]].cuda_graph:
-        look |= plots.HOLLOW | {"zorder": 2.5}  # around the plain variant's
-        line = "--"
-    exponent = fitted["vertices_exponent"]
-    if not np.isnan(exponent):
-        ends = np.array([cells["vertices"].min(), cells["vertices"].max()])
-        axes.plot(ends, factor * np.exp(fitted["vertices_intercept"]) * ends**exponent, line, color=look["color"])
-        name = f"{name}: {exponent:.2f} [{fitted['vertices_low']:.2f}, {fitted['vertices_high']:.2f}]"
-    place = offset_copy(axes.transData, axes.figure, x=beside, units="points")
-    axes.plot(cells["vertices"], cells["time"], linestyle="", label=name, transform=place, **look)
-    axes.update_datalim(cells[["vertices", "time"]])  # which matplotlib does not for marks moved aside
+    low, high = cells["vertices"].min(), cells["vertices"].max()
+    of_roads = set(panel["group"]) == {SOURCES["sssp"]}
+    ends = _guides(axes, cells) if of_roads else []
+    for number, (name, (_, fitted)) in enumerate(zip(_names(panel), panel.iterrows(), strict=True)):
+        mine = cells[(cells[KEYS] == fitted[KEYS]).all(axis=1)]
+        look, family = plots.look_of(fitted["column"]), fitted["group"].rpartition(", ")[2]
+        x = np.array([mine["vertices"].min(), mine["vertices"].max()])
+        y = factor * np.exp(fitted["vertices_intercept"]) * x ** fitted["vertices_exponent"]
+        axes.plot(x, y, linestyle=LINES.get(family, "-"), color=look.color)
+        beside = BESIDE * (number - len(panel) / 2) if of_roads else 0
+        place = offset_copy(axes.transData, axes.figure, x=beside, units="points")
+        axes.plot(mine["vertices"], mine["time"], **look.marks, transform=place, label=name, zorder=3)
+        axes.update_datalim(mine[["vertices", "time"]])  # which matplotlib does not for marks moved aside
+        ends.append(plots.Name(name, look.color, x[-1], y[-1]))
     axes.autoscale_view()
+    reach = high / low
+    axes.set_xlim(low / reach**0.05, high * reach**NAMES_WIDTH)
+    axes.set_xlabel(XLABEL)
+    if of_roads:
+        _ticks(axes, cells.drop_duplicates("dataset").sort_values("vertices"), substitutes)
+    else:
+        decades = 10 ** np.arange(np.ceil(np.log10(low)), np.log10(high) + 0.01)
+        axes.set_xticks(decades, [plots.short(int(size)) for size in decades])
+    axes.xaxis.set_minor_locator(NullLocator())
+    return ends
 
 
-def _guides(axes: Axes, guides: Mapping[int, str], cells: pd.DataFrame) -> None:
-    """Draw grey lines of theory's slopes through the middle of the points."""
-    middle = np.exp(np.log(cells[["vertices", "time"]]).mean())
-    ends = np.array([cells["vertices"].min(), cells["vertices"].max()])
-    for (slope, name), line in zip(guides.items(), (":", "-."), strict=False):
-        times = middle["time"] * (ends / middle["vertices"]) ** slope
-        axes.plot(ends, times, line, color="0.6", zorder=0, label=f"theory, {name}: {slope}")
+def _guides(axes: Axes, cells: pd.DataFrame) -> list[plots.Name]:
+    """Draw thin lines of theory's slopes through the middle of the points, and return where they end."""
+    middle, ends = np.exp(np.log(cells[["vertices", "time"]]).mean()), []
+    x = np.array([cells["vertices"].min(), cells["vertices"].max()])
+    for slope, name in GUIDES.items():
+        y = middle["time"] * (x / middle["vertices"]) ** slope
+        axes.plot(x, y, color=plots.PALE, linewidth=0.8, zorder=0)
+        ends.append(plots.Name(f"{name}: {slope}", plots.GREY, x[-1], y[-1]))
+    return ends
+
+
+def _names(panel: pd.DataFrame) -> list[str]:
+    """Return each fit's variant, its device if there are several, its family, and its exponent."""
+    several = panel.groupby(["group", "column"])["device"].transform("nunique") > 1
+    return [
+        f"{VARIANTS[fit.column].title}{f' on {fit.device}' if many else ''}{fit.group.removeprefix(SOURCES['sssp'])}: "
+        f"{fit.vertices_exponent:.2f} [{fit.vertices_low:.2f}, {fit.vertices_high:.2f}]"
+        for many, fit in zip(several, panel.itertuples(), strict=True)
+    ]
+
+
+def _ticks(axes: Axes, graphs: pd.DataFrame, substitutes: Mapping[str, str]) -> None:
+    """Label each graph with its name and size; a label stands lower if the one before is close."""
+    graphs = graphs.drop_duplicates(["vertices", "dataset"])
+    sizes, names = graphs["vertices"], [measurements.marked(dataset, substitutes) for dataset in graphs["dataset"]]
+    axes.set_xticks(sizes, [f"{name}\n{plots.short(int(size))}" for name, size in zip(names, sizes, strict=True)])
+    places, lower = np.log(sizes), False
+    for tick, gap in zip(axes.xaxis.get_major_ticks(), places.diff() / np.ptp(places), strict=True):
+        lower = not lower and gap < CLOSE
+        if lower:
+            tick.set_pad(LOWER)
 
 
 def render_growth(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawing]:
@@ -315,8 +309,9 @@ def render_growth(rows: pd.DataFrame, context: Context) -> dict[str, str | Drawi
         notes,
         ["Theory's slope", "R²", "R² of that"],
     )
-    drawn = pd.MultiIndex.from_frame(cells.loc[cells["group"].isin(drawn_groups(facts)), ["column", "dataset"]])
+    shown = _of_fits(cells, drawn(facts))[["column", "dataset"]]
     rows = measurements.pooled(rows)
-    rows = rows[pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]]).isin(drawn)]
+    of_figure = pd.MultiIndex.from_arrays([measurements.variants(rows), rows["dataset"]])
+    rows = rows[of_figure.isin(pd.MultiIndex.from_frame(shown))]
     caption = series.caption(rows, context.source, what="median")
     return table | {"growth": Drawing(lambda: draw_growth(facts, cells, substitutes, caption))}

@@ -1,151 +1,156 @@
-"""Draw the claims at a glance as SVG, PDF and PNG: a row a claim, a column a dataset, the verdict as colour and sign.
+"""Draw the claims as a forest plot: a line a claim and dataset, with the paper's ratio, its program's, and each card's.
 
-The large box is the verdict on our measurements; the small box in its corner is the verdict on the paper's own tables,
-by the same rule.
+The claimed range is shaded; the verdict of each card stands at the right. Real graphs and substitutes stand apart.
 """
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Collection
-from dataclasses import dataclass
-from itertools import product
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from workflow.judge import claims, verdicts
+from workflow.judge.claims import FRAGILE, Audited
+from workflow.judge.verdicts import Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
+from workflow.views import plots, render
+from workflow.views.catalogue import MEASURED_HERE
 from workflow.views.context import Context, Drawing
-from workflow.views.paper import audit
-from workflow.views.render import CROSS
+from workflow.views.paper.glance import AuditedByCard, claim_by_claim
+from workflow.views.plots import Look
 
 STEM = "claims"
+TABLES, PROGRAM = "the paper's tables", "the paper's program"
+OF_PAPER = {TABLES: Look("0.3", "D"), PROGRAM: Look("0.3", "s")}
+OF_CARDS = (Look(plots.BLUE, "o"), Look(plots.ORANGE, "v"), Look(plots.GREEN, "^"), Look(plots.PINK, "P"))
+REAL, REPLACED = "Real graphs", "Substitutes for the paper's graphs †"
+TEXT, LINE = 8, 0.155  # points; inches: the height of a line
+NAMES, WORD, BELOW, ABOVE = 0.95, 1.02, 0.85, 0.45  # inches around the axes: left, right for each card, below, above
+HELD, LOST, OPEN = {"color": "black"}, {"color": "#A33F00", "weight": "bold"}, {"color": "0.4", "style": "italic"}
+TICKS = [digit * 10.0**power for power in range(-3, 6) for digit in (1, 1.5, 2, 3, 5)]
+CLAIMED = "#D9ECE4"  # seen in grey too
+
+Line = str | tuple[Mapping[str, Audited], str]  # a heading, or a claim by card and one of its datasets
 
 
-@dataclass(frozen=True)
-class Look:
-    """The colour, of Okabe and Ito, and the sign of a verdict."""
-
-    color: str
-    sign: str
-
-
-LOOKS = {
-    verdicts.CLAIMED: Look("#009E73", "✓"),
-    verdicts.SAME: Look("#C8C8C8", "="),
-    verdicts.LESS: Look("#F0E442", "<"),
-    verdicts.MORE: Look("#56B4E9", ">"),
-    verdicts.OPPOSITE: Look("#D55E00", "✗"),
-    verdicts.INCONCLUSIVE: Look("#E7DCEE", "~"),
-    verdicts.FEW: Look("#F4F4F4", f"{CROSS}2"),  # in the legend; a box has its ratio
-    verdicts.UNKNOWN: Look("#FFFFFF", "?"),
-}
-NAMES = {verdicts.LESS: "less than claimed", verdicts.MORE: "more than claimed"}
-STYLE = {
-    "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "savefig.dpi": 200,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "claims",  # the same figure has the same bytes
-    "pdf.fonttype": 42,
-}
-WIDTH, HEIGHT = 9.6, 5.6  # inches
-LABEL = 4.55  # the width of the claims' text, in columns
-CORNER = 0.36  # the width of the small box, in columns
+def _lines(audited: AuditedByCard, others: Collection[str]) -> Iterator[Line]:
+    """Yield the lines from top to bottom; others: the substitutes."""
+    for title, replaced in ((REAL, False), (REPLACED, True)):
+        block: list[Line] = []
+        for by_card in claim_by_claim(audited):
+            one = next(iter(by_card.values()))
+            datasets = [dataset for dataset in one.from_batches if (dataset in others) == replaced]
+            block += [f"{one.claim.number}. {one.claim.claim}"] if datasets else []
+            block += [(by_card, dataset) for dataset in datasets]
+        yield from [title, *block] if block else []
 
 
-def draw_claims(audited: list[claims.Audited], others: Collection[str], caption: str) -> Figure:
-    """Draw the figure; others: the substitutes among the datasets. To be called, and saved, under STYLE."""
-    datasets = list(measurements.paper_datasets().index)
-    figure = Figure(figsize=(WIDTH, HEIGHT))
-    axes = figure.add_axes((0.005, 0.005, 0.99, 0.99))
-    axes.set(xlim=(-LABEL, len(datasets)), ylim=(len(audited) + 0.75, -0.85))
-    axes.axis("off")
-    for column, dataset in enumerate(datasets):
-        axes.text(column + 0.5, -0.15, marked(dataset, others), ha="center", va="bottom", fontsize=7.5)
-    for row, one in enumerate(audited):
-        claim = textwrap.fill(f"{one.claim.number}. {one.claim.claim}", 46, subsequent_indent="    ")
-        axes.text(-LABEL + 0.05, row + 0.5, claim, ha="left", va="center")
-        for dataset, here in one.from_batches.items():
-            ratio = audit.short(here) if here.verdict == verdicts.FEW else ""
-            _boxes(axes, datasets.index(dataset), row, here.verdict, one.from_tables[dataset].verdict, ratio)
-    for row in range(len(audited) + 1):
-        section = 0 < row < len(audited) and audited[row - 1].claim.section != audited[row].claim.section
-        axes.axhline(row, color="0.55" if section else "0.88", linewidth=1 if section else 0.6, zorder=0)
-    _legend(axes, audited, datasets)
-    axes.text(-LABEL + 0.05, len(audited) + 0.4, caption, ha="left", va="center", fontsize=8, color="0.25")
+def estimates(by_card: Mapping[str, Audited], dataset: str) -> dict[str, Estimate | None]:
+    """Return what is drawn of a claim on a dataset: the paper's, its program's, and each card's estimate."""
+    first = next(iter(by_card.values()))
+    of_paper = {TABLES: first.from_tables[dataset].estimate, PROGRAM: first.from_program[dataset]}
+    return of_paper | {card: one.from_batches[dataset].estimate for card, one in by_card.items()}
+
+
+def draw_claims(audited: AuditedByCard, others: Collection[str], tolerance: float, caption: str) -> Figure:
+    """Draw the figure; others: the substitutes among the datasets. Call it in plots.styled()."""
+    lines = list(_lines(audited, others))
+    graphs = {y: line for y, line in enumerate(lines) if not isinstance(line, str)}
+    in_order = sorted(audited, reverse=True)  # so that a card has the same look in the picture of another
+    looks = OF_PAPER | {card: OF_CARDS[in_order.index(card) % len(OF_CARDS)] for card in audited}
+
+    width, height, inside = plots.WIDTH, LINE * len(lines) + BELOW + ABOVE, plots.WIDTH - NAMES - WORD * len(audited)
+    figure = Figure(figsize=(width, height), layout="none")
+    axes = figure.add_axes((NAMES / width, BELOW / height, inside / width, LINE * len(lines) / height))
+    axes.set_ylim(len(lines) - 0.5, -0.5)
+    axes.set_yticks(list(graphs), [marked(dataset, others) for _, dataset in graphs.values()], fontsize=TEXT)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    seconds = [str(one.claim.number) for one in next(iter(audited.values())) if one.claim.by_seconds]
+    _ratio_axis(axes, [one for line in graphs.values() for one in estimates(*line).values() if one], seconds)
+    for y, (by_card, dataset) in graphs.items():
+        _graph(axes, y, by_card, dataset, looks, tolerance)
+    for y, line in enumerate(lines):
+        if isinstance(line, str):
+            bold = {"weight": "bold"} if line in (REAL, REPLACED) else {}
+            _write(axes, line, 0, y, 4 - 72 * NAMES, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, **bold)
+    for i, card in enumerate(audited):
+        _write(axes, card, 1, -1, 4 + 72 * WORD * i, weight="bold")
+
+    marks = [Line2D([], [], **look.marks | (plots.HOLLOW if name in OF_PAPER else {})) for name, look in looks.items()]
+    marks.append(Patch(facecolor=CLAIMED, edgecolor="0.6", linewidth=0.5))
+    names = [*looks, "claimed range"]
+    figure.legend(marks, names, loc="upper left", ncols=len(names), handlelength=1, fontsize=TEXT)
+    figure.text(0.05 / width, 0.05 / height, caption, fontsize=plots.LEAST_TEXT, color="0.25", va="bottom")
     return figure
 
 
-def _box(axes: Axes, x: float, y: float, width: float, height: float, verdict: str) -> None:
-    edge = {"edgecolor": "0.35", "linewidth": 0.5}
-    axes.add_patch(Rectangle((x, y), width, height, facecolor=LOOKS[verdict].color, **edge))
+def _ratio_axis(axes: Axes, shown: Collection[Estimate], seconds: Sequence[str]) -> None:
+    """Set up the axis of ratios for these estimates; seconds: the claims that it shows seconds of."""
+    ends = [end for one in shown for end in (one.low, one.high) if end > 0]
+    low, high = 0.93 * min([1, *ends]), 1.07 * max([2, *ends])
+    axes.set(xscale="log", xlim=(low, high))
+    axes.xaxis.set_major_locator(FixedLocator([tick for tick in TICKS if low < tick < high]))
+    axes.xaxis.set_major_formatter(FuncFormatter(plots.plain))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.grid(axis="x")
+    axes.grid(False, axis="y")
+    of_seconds = f"; claim {', '.join(seconds)}: seconds by which it is faster" if seconds else ""
+    axes.set_xlabel(f"How many times as fast the claim's variant is as the other{of_seconds}", fontsize=TEXT)
 
 
-def _boxes(axes: Axes, column: float, row: float, here: str, paper: str, ratio: str = "") -> None:
-    """Draw the verdict on our measurements, and in its corner that on the paper's tables.
-
-    ratio: replaces the sign of the first.
-    """
-    x, y, side = column + 0.04, row + 0.06, 0.88
-    _box(axes, x, y, 0.92, side, here)
-    if ratio:
-        axes.text(x + 0.46, y + 0.22, ratio, ha="center", va="center", fontsize=8)
-    else:
-        axes.text(x + 0.3, y + side / 2, LOOKS[here].sign, ha="center", va="center", fontsize=13, fontweight="bold")
-    x, y = x + 0.92 - CORNER, y + side - 1.35 * CORNER
-    _box(axes, x, y, CORNER, 1.35 * CORNER, paper)
-    axes.text(x + CORNER / 2, y + 0.66 * CORNER, LOOKS[paper].sign, ha="center", va="center", fontsize=7)
+def _write(axes: Axes, text: str, side: int, y: float, right: float, **style) -> None:
+    """Write a text at a line, `right` points from the left (0) or right (1) side of the axes."""
+    place = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    axes.annotate(text, (side, y), (right, 0), **place, va="center", fontsize=TEXT, **style)
 
 
-def _legend(axes: Axes, audited: list[claims.Audited], datasets: list[str]) -> None:
-    """Explain signs and boxes, in the largest free rectangle."""
-    top, left, bottom, right = _largest_free(audited, datasets)
-    height, width = bottom - top, right - left
-    axes.add_patch(Rectangle((left + 0.1, top + 0.1), width - 0.2, height - 0.2, facecolor="white", linewidth=0))
-    x, top = left + 0.35, top + max(height - 4.9, 0) / 2
-    for line, (verdict, look) in enumerate(LOOKS.items()):
-        y = top + 0.3 + 0.62 * (line % 4)
-        at = x + (width / 2) * (line // 4)
-        _box(axes, at, y, 0.5, 0.42, verdict)
-        axes.text(at + 0.25, y + 0.22, look.sign, ha="center", va="center", fontsize=9, fontweight="bold")
-        axes.text(at + 0.65, y + 0.22, NAMES.get(verdict, verdict), ha="left", va="center")
-    y = top + 3.35
-    _boxes(axes, x - 0.04, y, verdicts.CLAIMED, verdicts.SAME)
-    axes.text(x + 1.1, y + 0.3, "large: what was measured here", ha="left", va="center")
-    axes.text(x + 1.1, y + 0.75, "small: the paper's own tables", ha="left", va="center")
+def _graph(
+    axes: Axes, y: int, by_card: Mapping[str, Audited], dataset: str, looks: Mapping[str, Look], tolerance: float
+) -> None:
+    """Draw the line of a claim on a dataset: the claimed range, the estimates, and the verdicts."""
+    claim, view = next(iter(by_card.values())).claim, axes.get_xlim()
+    regions = claim.factors if claim.valued else claim.directions(tolerance)
+    axes.fill_between(np.clip(regions[verdicts.CLAIMED], *view), y - 0.5, y + 0.5, color=CLAIMED, linewidth=0, zorder=0)
+    axes.vlines(1, y - 0.5, y + 0.5, color="0.5", linewidth=0.8, zorder=1)
+    shown = estimates(by_card, dataset)
+    for offset, (name, look) in zip(plots.offsets(len(looks)), looks.items(), strict=True):
+        if (one := shown[name]) and one.value > 0:
+            axes.hlines(y + offset, *np.clip([one.low, one.high], *view), color=look.color, linewidth=1)
+            hollow = {"markerfacecolor": "white"} if name in OF_PAPER else {}
+            axes.plot(one.value, y + offset, **look.marks | hollow, markersize=3.8, markeredgewidth=0.9)
+    for i, finding in enumerate(one.from_batches[dataset] for one in by_card.values()):
+        style = OPEN if not finding.decided else HELD if finding.verdict == verdicts.CLAIMED else LOST
+        _write(axes, finding.verdict + (FRAGILE if finding.fragile else ""), 1, y, 4 + 72 * WORD * i, **style)
 
 
-def _largest_free(audited: list[claims.Audited], datasets: list[str]) -> tuple[int, int, int, int]:
-    """Return top, left, bottom, right of the largest rectangle in which no claim is about a dataset."""
-    taken = np.array([[dataset in one.from_batches for dataset in datasets] for one in audited])
-    rows, columns = taken.shape
-    corners = product(range(rows), range(columns), range(1, rows + 1), range(1, columns + 1))
-    free = [
-        (top, left, bottom, right)
-        for top, left, bottom, right in corners
-        if top < bottom and left < right and not taken[top:bottom, left:right].any()
-    ]
-    return max(free, key=lambda ends: (ends[2] - ends[0]) * (ends[3] - ends[1]), default=(0, 0, rows, columns))
-
-
-def caption(rows: pd.DataFrame, source: str) -> str:
-    """Return a line with the source, the devices, and what † means."""
-    on_card = rows["driver"] != ""
-    devices = ", ".join(dict.fromkeys([*rows["device"][on_card], *rows["device"][~on_card]]))
-    marks = " † Substitute for the paper's graph." if substitutes(rows) else ""
-    return f"{source}{f' On {devices}.' if devices else ''}{marks}"
+def caption(rows: Sequence[pd.DataFrame], source: str) -> str:
+    """Return a line with the source, the devices, and what marks mean."""
+    both = render.stacked(*rows)
+    on_card = both["driver"] != ""
+    devices = ", ".join(dict.fromkeys([*both["device"][on_card], *both["device"][~on_card]]))
+    whiskers = f"Whiskers: {verdicts.INTERVAL}, or the {verdicts.RANGE} of two batches."
+    mark = f"{FRAGILE.strip()}: undecided or another verdict if one batch were left out."
+    others = " Other cards: their archives." if len(rows) > 1 else ""
+    return f"{whiskers} {mark}\n{source}{others}{f' On {devices}.' if devices else ''}"
 
 
 def render_claims_figure(rows: pd.DataFrame, context: Context) -> dict[str, Drawing]:
     """Render the figure."""
     listed = claims.claims(*context.paths("claims"))
-    rows = claims.select(rows, listed)
-    audited = claims.audit(rows, listed, context.tolerance)
-    said = caption(rows, context.source)
-    return {STEM: Drawing(lambda: draw_claims(audited, substitutes(rows), said), STYLE)}
+    here = ", here" if context.source == MEASURED_HERE else ""
+    of_cards = {measurements.card(rows) + here: rows}
+    of_cards |= {measurements.card(other): other for other in map(measurements.load_folder, context.paths("archives"))}
+    of_cards = {card: claims.select(of_card, listed) for card, of_card in of_cards.items()}
+    audited = {card: claims.audit(of_card, listed, context.tolerance) for card, of_card in of_cards.items()}
+    first = next(iter(audited))
+    audited = {card: ones for card, ones in audited.items() if card == first or any(one.decided for one in ones)}
+    replaced, said = substitutes(of_cards[first]), caption([of_cards[card] for card in audited], context.source)
+    return {STEM: Drawing(lambda: draw_claims(audited, replaced, context.tolerance, said))}

@@ -1,6 +1,8 @@
-"""Draw Figure 5 or 6: the paper's figure from our measurements, and below it ours beside the paper's."""
+"""Draw Figure 5 or 6: speed-ups over Naive, the paper's and ours; our times as in the paper; both times."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -8,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from workflow.judge import batches, verdicts
 from workflow.store import tables
 from workflow.store.tables import Datasets, part
 from workflow.views import plots, series
@@ -15,85 +18,96 @@ from workflow.views.context import Context, Drawing
 from workflow.views.plots import Look
 
 Shown = dict[str, Look]  # the look of each series
+RATIOS = ["ratio", "low", "high", "paper ratio"]
 MOST_UPRIGHT = 3  # series of which the values of all bars fit side by side; with more they are turned
+HEIGHT = 8  # inches
+BESIDE = 0.17  # of the width of a series, from its middle to its marks: the paper's and ours
+RANGES = f"Whiskers of speed-ups: {verdicts.INTERVAL} over batches; of times: range. Hollow: the paper's."
+
+
+def with_ratios(cells: pd.DataFrame, rows: pd.DataFrame, baseline: str) -> pd.DataFrame:
+    """Return the cells of series.series_cells with their speed-up over the series `baseline`, and the paper's.
+
+    The columns ratio, low, high and "paper ratio" are NaN for the baseline and for what no job measured with it.
+    """
+    of_batches, base = batches.medians(rows), part(cells, baseline)
+    lines = []
+    for (head, dataset), cell in cells.iterrows():
+        one = batches.speed_up(of_batches, cell["column"], base.loc[dataset, "column"], dataset)
+        of_paper = base.loc[dataset, "paper"] / cell["paper"]
+        ratios = [one.value, one.low, one.high] if one else [np.nan] * 3
+        lines.append([np.nan] * 4 if head == baseline else [*ratios, of_paper])
+    return cells.assign(**dict(zip(RATIOS, np.transpose(lines), strict=True)))
+
+
+def _ratios(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
+    """Draw the speed-up of each series, the paper's (hollow) and ours (filled) with its interval."""
+    for (head, look), x, beside in _places(shown, cells):
+        ratio, low, high, paper = part(cells, head)[RATIOS].to_numpy(float).T
+        axes.plot(x - beside, paper, **look.marks | plots.HOLLOW)
+        axes.errorbar(x + beside, ratio, [ratio - low, high - ratio], **look.marks)
+    plots.logarithmic(axes)
+    axes.axhline(1, color="0.5", linewidth=0.8, zorder=0)
 
 
 def _bars(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
     """Draw grouped bars of the medians, whiskers from the least to the greatest repeat, each with its value."""
-    handles, x, tops, values = [], [], [], []
-    for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
+    turned = len(shown) > MOST_UPRIGHT
+    for (head, look), x, _ in _places(shown, cells):
         median, spread = plots.medians(part(cells, head))
-        at = np.arange(len(median)) + offset
-        bars = axes.bar(
-            at,
-            median,
-            plots.GROUP / len(shown),
-            yerr=spread,
-            error_kw={"elinewidth": 0.8},
-            facecolor=look.color,
-            edgecolor="white",
-            hatch=look.hatch,
-        )
-        handles.append((bars, Line2D([], [], **look.marks)))
-        x.extend(at)
-        tops.extend(median + np.nan_to_num(spread[1]))
-        values.extend(map(plots.digits, median))
-    plots.legend(axes, handles, list(shown))
-    plots.linear(axes)
-    rotation = 90 if len(shown) > MOST_UPRIGHT else 0
-    plots.write_values(axes, x, tops, values, plots.ABOVE, rotation=rotation)
-
-
-def _lines(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
-    """Draw a line for each series over the datasets: medians, whiskers from the least to the greatest repeat."""
-    handles = []
-    for head, look in shown.items():
-        median, spread = plots.medians(part(cells, head))
-        drawn = look.marks | {"linestyle": look.line}
-        axes.errorbar(np.arange(len(median)), median, spread, **drawn, clip_on=False)
-        handles.append(Line2D([], [], **drawn))
-    plots.legend(axes, handles, list(shown))
-    plots.linear(axes)
+        bars = {"facecolor": look.color, "edgecolor": "white", "hatch": look.hatch}
+        axes.bar(x, median, plots.GROUP / len(shown), yerr=spread, error_kw={"elinewidth": 0.8}, **bars)
+        for place, time, above in zip(x, median, np.nan_to_num(spread[1]), strict=True):
+            if not np.isnan(time):
+                drawn = {"fontsize": plots.LEAST_TEXT, "rotation": 90 * turned}
+                at = {"xytext": (0, 2), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+                axes.annotate(plots.digits(time), (place, time + above), **at, **drawn)
+    plots.linear(axes, 0.4 if turned else 0.2)
 
 
 def _beside_paper(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
-    """Draw the paper's time (hollow) and ours (filled) of each cell, joined, on a logarithmic axis."""
-    for (head, look), offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
-        paper, ours = part(cells, head)[["paper", "median"]].to_numpy(float).T
-        x = np.arange(len(ours)) + offset
-        axes.vlines(x, np.fmin(paper, ours), np.fmax(paper, ours), color=look.color, linewidth=0.8)
-        axes.plot(x, paper, look.marker, color=look.color, **plots.HOLLOW)
-        axes.plot(x, ours, look.marker, color=look.color)
+    """Draw the paper's time (hollow) and ours (filled) with its range, on a logarithmic axis."""
+    for (head, look), x, beside in _places(shown, cells):
+        median, spread = plots.medians(part(cells, head))
+        axes.plot(x - beside, part(cells, head)["paper"].to_numpy(float), **look.marks | plots.HOLLOW)
+        axes.errorbar(x + beside, median, spread, **look.marks)
     plots.logarithmic(axes)
-    grey = Look("0.3", "o").marks
-    plots.legend(axes, [Line2D([], [], **grey | plots.HOLLOW), Line2D([], [], **grey)], ["Paper", "Measured"], 1)
 
 
-PANELS = {"figure5": (_bars, plots.BARS), "figure6": (_lines, plots.LINES)}  # the upper panel and its palette
+def _places(shown: Shown, cells: pd.DataFrame) -> Iterator[tuple[tuple[str, Look], np.ndarray, float]]:
+    """Yield each series with its look, its places on the axis, and the distance of its marks from these."""
+    graphs = np.arange(len(cells.index.unique("dataset")))
+    for item, offset in zip(shown.items(), plots.offsets(len(shown)), strict=True):
+        yield item, graphs + offset, BESIDE * plots.GROUP / len(shown)
 
 
 def draw_times(name: str, datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     """Draw the figure of that name. Call it in plots.styled()."""
-    (paint, palette), definition = PANELS[name], tables.PAPER_FIGURES[name]
+    definition = tables.PAPER_FIGURES[name]
+    title, baseline = definition["title"], tables.DEFINITIONS[definition["table"]]["baseline"]
     by_problem = tables.datasets_of(definition["table"], datasets)
     rows = tables.select(name, by_problem, rows)
-    cells = series.series_cells(name, by_problem, rows)
-    shown, title = plots.looks(palette, series.heads(name)), definition["title"]
+    cells = with_ratios(series.series_cells(name, by_problem, rows), rows, baseline)
+    shown = series.looks(name)
 
-    figure = Figure(figsize=(plots.WIDTH, plots.HEIGHT))
-    above, below = figure.subplots(2)
-    plots.caption(figure, series.caption(rows, source))
-    for axes, head, paint_panel, times in (
-        (below, f"{title}, the paper's times and ours", _beside_paper, ["paper", "median"]),
-        (above, title, paint, ["median"]),  # last, since its values are placed around what is drawn
+    figure = Figure(figsize=(plots.WIDTH, HEIGHT))
+    ratios, times, both = figure.subplots(3)
+    plots.caption(figure, f"{series.caption(rows, source)}\n{RANGES}")
+    labels = series.tick_labels(tables.together(by_problem), cells, rows, datasets)
+    for axes, head, paint, columns in (
+        (ratios, f"Speed-up over {baseline}", _ratios, []),
+        (times, "Times, drawn as in the paper", _bars, ["median"]),
+        (both, "The paper's times and ours", _beside_paper, ["paper", "median"]),
     ):
-        unit, in_unit = series.in_unit(cells, times)
-        axes.set(title=head, ylabel=plots.time_label(unit))
-        plots.groups(axes, series.tick_labels(tables.together(by_problem), cells, rows, datasets))
-        paint_panel(axes, shown, in_unit)
+        unit, in_unit = series.in_unit(cells, columns)
+        axes.set(title=f"{title}: {head}", ylabel=plots.time_label(unit) if columns else "Speed-up")
+        plots.groups(axes, labels)
+        paint(axes, shown, in_unit)
     if not (cells["status"] == "ok").any():
-        plots.say_unmeasured(above)
+        plots.say_unmeasured(times)
     figure.align_ylabels()
+    marks = [Line2D([], [], **look.marks) for look in shown.values()]
+    figure.legend(marks, list(shown), loc="outside upper left", ncols=len(marks), handlelength=1)
     return figure
 
 

@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 
 from kernels.errors import InputError
 from kernels.graph import Graph
 from tests.support.cells import cells as table_cells
 from tests.support.cells import read_csv
-from tests.support.pictures import legible
+from tests.support.pictures import legible, words
 from tests.support.project import SIMULATOR, Project
 from tests.support.project import data as graphs
 from tests.support.rows import DATASETS, in_batches, measured, put_rows
@@ -331,50 +330,90 @@ def test_sources_of_another_graph_are_refused(rows, searches, batched):
         table(in_batches(rows) if batched else rows, searches.assign(dataset_sha256="f" * 64))
 
 
+def marks(axes):
+    """The places of marks in axes, by colour and whether they are hollow."""
+    found = {}
+    for line in axes.lines:
+        if line.get_marker() in ("o", "D", "p", "P", "X", "<", "^", "*"):
+            places = np.column_stack([line.get_xdata(), line.get_ydata()]).astype(float)
+            key = line.get_color(), line.get_markerfacecolor() == "white"
+            found.setdefault(key, []).extend(map(tuple, places))
+    return found
+
+
+def new_arrays(folder):
+    """Write library_times.csv: a new array of nyc takes 0.5 s, SciPy 2 s; a call of e was not measured with SciPy."""
+    archived = pd.read_csv(ROOT / "results/archive/h200/library_times.csv", keep_default_na=False)
+    new, scipy = benchmarks.BESIDE_SCIPY
+    calls = [
+        archived[(archived["what"] == what) & (archived["dataset"] == dataset)].assign(seconds=seconds)
+        for what, dataset, seconds in ((new, "nyc", 0.5), (scipy, "nyc", 2.0), (new, "e", 1.0))
+    ]
+    path = folder / "library_times.csv"
+    pd.concat(calls).to_csv(path, index=False)
+    return path
+
+
+def test_figure_8_has_speeds_over_scipy_of_both_kinds_of_call(rows, tmp_path):
+    """Ours takes 9 s in its jobs, times 0.8, 1 and 1.25, SciPy 9 s; of cited programs the fastest is drawn."""
+    some = in_batches(rows, factors=[{NEAR_FAR: factor} for factor in (0.8, 1, 1.25)])
+    calls = figure8.one_off([new_arrays(tmp_path)])
+    assert calls.to_dict() == {"nyc": 4.0}
+    with plots.styled(figure8.LOOK):
+        figure = figure8.draw_speeds(some, calls, "From the test.")
+        figure.draw_without_rendering()
+        legible(figure)
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["nyc †", "bay"]
+    found, ours = marks(axes), plots.look_of(NEAR_FAR).color
+    np.testing.assert_allclose(found[ours, False], [(0, 1), (1, 1)])
+    assert found[ours, True] == [(0, 4)]
+    np.testing.assert_allclose(found[plots.look_of("dijkstra/networkit").color, False], [(0, 9 / 7)])
+    others = sorted(found[plots.OTHERS_CPU.color, False])
+    np.testing.assert_allclose(others, [(0, 9 / 0.009099), (0, 9 / 0.003814), (1, 9 / 0.009337), (1, 9 / 0.003843)])
+    names = {text.get_text() for text in axes.texts}
+    assert {figure8.NAMES[NEAR_FAR], figure8.NEW_ARRAY, figure8.BASE, figure8.ON_CARD, f"{CROSS}4.00"} <= names
+
+
+def test_figure_8_without_ours_and_without_calls_says_so(rows):
+    with plots.styled(figure8.LOOK):
+        figure = figure8.draw_speeds(rows[:0], figure8.one_off([]), "From the test.")
+        alone = figure8.draw_speeds(rows, figure8.one_off([]), "From the test.")
+    for one in (figure, alone):  # what was measured alone has no ratio
+        assert [text.get_text() for text in one.axes[0].texts] == ["no measurement"]
+        assert figure8.HOLLOW not in one.get_supxlabel()
+
+
 @pytest.mark.parametrize("some", [True, False])
-def test_figure_8(rows, searches, some):
+def test_figure_9(rows, some):
     """Graphs of families are left out."""
     rows = pd.concat([rows, on_generated(rows, "uniform20")], ignore_index=True)
-    rows, searches = (rows, searches) if some else (rows[:0], searches[:0])
-    with plots.styled():
-        figure = figure8.draw_ratios(DATASETS, rows, searches, "From the test.")
+    with plots.styled(figure8.LOOK):
+        figure = figure8.draw_times(DATASETS, rows if some else rows[:0], "From the test.")
         figure.draw_without_rendering()
-        drawn = [
-            {container.lines[0].get_marker(): container.lines[0] for container in axes.containers}
-            for axes in figure.axes
-        ]
-        kernels, calls, preparation, of_all, *_ = drawn
-        np.testing.assert_allclose(kernels["D"].get_ydata().astype(float)[:2], [9.099, 9.337])
-        np.testing.assert_allclose(calls["p"].get_ydata().astype(float)[:2], [3.814, 3.843])
-        assert "p" not in kernels and "D" not in calls and "s" not in kernels
-        if some:
-            np.testing.assert_allclose(kernels["^"].get_ydata().astype(float)[:3], [3.0, 4.0, np.nan])
-            np.testing.assert_allclose(calls["^"].get_ydata().astype(float)[:3], [9000, 9000, np.nan])
-            np.testing.assert_allclose(of_all["^"].get_ydata().astype(float)[:2], [8.0, 1250])  # gnutella25: 16 bits
-            (hollow,) = [
-                line
-                for line in figure.axes[0].lines
-                if line.get_marker() == "^" and line.get_markerfacecolor() == "white"
-            ]
-            assert hollow.get_ydata().astype(float)[0] == pytest.approx(4.5)
-        assert "p" not in preparation and "D" not in preparation
-        titles = [f"{source}: {what}" for source in ("One source", "Every source") for what in figure8.REGIONS.values()]
-        assert [axes.get_title(loc="left") for axes in figure.axes] == titles
-        assert [axes.get_ylabel() for axes in figure.axes] == [*4 * ["Execution time (ms)"], "", "Execution time (ms)"]
-        assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
-        assert figure.axes[0].get_yscale() == "log"
-        texts = {text.get_text() for text in figure.findobj(Text)}
-        assert ("3.00" in texts) == some and not any("uniform20" in text for text in texts)
-        assert any("no measurement" in text for text in texts) and "GPU programs (cited)" in texts
-        caption = figure.get_supxlabel()
-        assert caption.endswith(figure8.NOTE) and (", test card, test CPU; † " in caption) == some
         legible(figure)
+    panels = {axes.get_title(loc="left"): marks(axes) for axes in figure.axes}
+    assert list(panels)[:2] == ["One source: nyc †" if some else "One source: nyc", "bay"] and "uniform20" not in panels
+    ours, others = plots.look_of(NEAR_FAR).color, plots.OTHERS_CPU.color
+    nyc = next(iter(panels.values()))
+    assert {x for x, _ in nyc[others, False] if x > 0} == {0.009099}  # the fastest on a card, its kernels
+    assert {x for x, _ in nyc[others, True] if x > 0} == {0.003814}
+    if some:
+        assert [x for x, _ in nyc[ours, False] if x > 0] == pytest.approx([0.0030])
+        assert [x for x, _ in nyc[ours, True]] == [9.0]
+        assert [x for x, _ in panels["gnutella25"][ours, False] if x > 0] == pytest.approx([1.25])  # 16 bits
 
 
-def test_figure_8s_series_are_table_6s_and_the_cited():
-    assert list(figure8.heads("kernels", ())) == ["Paper's best", "Block per source", figure8.ON_CARD, "Ours"]
-    prepared = ["Paper's best", "Block per source", "Ours, prepared", "CPU library", figure8.ON_CPU, "Ours"]
-    assert list(figure8.heads("call")) == prepared
+def test_figures_8_and_9_say_what_they_are_of(rows, tmp_path):
+    draw("figure8", in_batches(rows), tmp_path, files={"library_times": [new_arrays(tmp_path)]})
+    speeds, times = (set(words((tmp_path / f"figure{number}.svg").read_bytes())) for number in (8, 9))
+    assert figure8.ON_CARD in speeds & times and "nyc †" in speeds and "One source: nyc †" in times
+    assert {
+        *figure8.TIMES_NOTE.split("\n"),
+        "Median of n = 3 batches, test card, test CPU; † substitute. From the test.",
+    } <= times
+    assert {figure8.WHOLE_CALLS, f"{figure8.HOLLOW} nyc.", *figure8.CITED.split("\n")} <= speeds
+    assert len(list(tmp_path.glob("figure[89].*"))) == 6
 
 
 def peaks(folder):
@@ -526,7 +565,11 @@ def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches,
     assert {path.name for path in kept.iterdir()} == {"sources", "peak.csv"}
     put_rows(as_text(rows), kept)
     archive.archive(results, configured())  # nothing but these was measured again
-    assert "ours: 2 random vertices" in (kept / "table6.md").read_text() and (kept / "figure8.png").exists()
+    assert (
+        "ours: 2 random vertices" in (kept / "table6.md").read_text()
+        and (kept / "figure8.png").exists()
+        and (kept / "figure9.png").exists()
+    )
     assert "75 %" in (kept / "peak_table.md").read_text()
 
 
@@ -536,7 +579,7 @@ def test_many_sources_are_measured_by_dataset_and_shown_in_table_6(tmp_path):
     project.configure(datasets={"bay": {"gpu": [NEAR_FAR]}, "nyc": {"gpu": [NEAR_FAR]}})
     each = {f"Measure sources on {dataset}" for dataset in ("nyc", "bay")}
     assert project.plan("sources") == graphs("nyc", "bay") | each
-    assert {"Table 6"} | each <= project.plan("table6") and each <= project.plan("figure8")
+    assert {"Table 6"} | each <= project.plan("table6") and not each & project.plan("figure8")
     (tmp_path / "results/sources").mkdir()
     said = project.snakemake("sources", code=1, environment=SIMULATOR)
     assert "sources cannot be measured here" in said
@@ -557,5 +600,5 @@ def test_without_a_gpu_tables_show_the_archive(rows, searches, tmp_path):
     for name in ("table6", "peak_table", "launch_overhead", "growth"):
         assert "From the archive h200, not measured here." in texts[name]
     assert "ours: 2 random vertices" in texts["table6"] and "75 %" in texts["peak_table"]
-    assert all((tmp_path / f"figures/{name}.svg").exists() for name in ("figure8", "growth"))
+    assert all((tmp_path / f"figures/{name}.svg").exists() for name in ("figure8", "figure9", "growth"))
     assert "Nothing to be done" in project.snakemake(*targets, environment=SIMULATOR)
