@@ -1,6 +1,7 @@
 """Times of calls of the library: the script that measures them, its file, the page's table."""
 
 import csv
+import re
 from argparse import Namespace
 from contextlib import nullcontext
 from dataclasses import replace
@@ -169,3 +170,16 @@ def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp
     commits = "abcdef012345, 0123456789ab."
     for fact in ("`h200`", "NVIDIA H200", "580.1", "test CPU", "2026-01-01 to 2026-01-02", commits, " † A ["):
         assert fact in said
+
+
+def test_times_of_the_page_on_networks_are_those_of_the_file():
+    rows = LIBRARY_TIMES.read([ARCHIVED.with_name("network_times.csv")])
+    medians = rows.groupby(["what", "dataset"], sort=False)["seconds"].median().unstack("dataset")
+    page = (Path(__file__).parents[3] / "docs/osmnx.md").read_text()
+    (table,) = re.findall(r"^\| \| nyc \| ne † \|\n.*?\n((?:\|.*\n)+)", page, re.MULTILINE)
+    shown = [line.split("|")[2:4] for line in table.splitlines()]
+    assert len(shown) == len(medians) == 9
+    for cells, (_, seconds) in zip(shown, medians.iterrows(), strict=True):
+        for cell, exact in zip(cells, seconds[["nyc", "ne"]], strict=True):
+            number, unit = cell.split()
+            assert float(number) == float(f"{exact * {'ms': 1000, 's': 1}[unit]:.2g}")
