@@ -118,7 +118,7 @@ def cited(datasets: list[str]) -> pd.DataFrame:
     for (program, dataset), group in times[times["dataset"].isin(datasets)].groupby(["program", "dataset"], sort=False):
         first = group.iloc[0]
         gpu = first["host"] == paper.PEERS_CARD
-        line = {"dataset": dataset, "who": program, "program": f"{program} (cited)", "status": "ok", "on card": gpu}
+        line = {"dataset": dataset, "who": program, "program": f"{program} (by others)", "status": "ok", "on card": gpu}
         line |= {"n": "; ".join(dict.fromkeys(group["n"])), "file": first["file"]}
         for source, seconds in zip(group["source"], group["seconds"], strict=True):
             line[f"{'kernels' if gpu else 'call'}{' any source' if source == 'any' else ''} median"] = seconds
@@ -305,9 +305,9 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
-        f"Cited times on generated graphs ({', '.join(drawn)}) are of other graphs of the same families and sizes, "
-        "with weights from the same range; GAP's generator made those of rmat20 and uniform20. ADDS did not end on "
-        "rmat20."
+        f"Times of programs by others on generated graphs ({', '.join(drawn)}) are of other graphs of the same families "
+        "and sizes, with weights from the same range; GAP's generator made those of rmat20 and uniform20. ADDS did not "
+        "end on rmat20."
     ]
     return [
         "Gnutella graphs are searched from every source, all other graphs from source 0 and from any source.",
@@ -323,12 +323,13 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
         *who_notes(),
         f"Any source, ours: {_number_of_sources(lines)} random vertices with several searches each, measured alone. "
         "Median and range are over the vertices' medians.",
-        "Cited: measured outside this project's workflow, GPU programs on an NVIDIA H200, CPU programs on 16 cores of "
-        "its host. Cited programs find distances only. Except as said below, the graphs are those of our times "
-        f"(docs/data.md). {PEERS} has the date, file and conditions of each time. Runs: from source 0, then from any "
-        "source.",
-        f"A cited time has no {CROSS}, since it was not measured beside ours. If ours is not faster, a sentence below "
-        f"has both times, ours first, from two hosts. No difference: the cited time is within {tolerance:.0%} of ours.",
+        "By others: programs of other authors, measured by us outside this workflow, GPU programs on an NVIDIA H200, "
+        "CPU programs on 16 cores of its host. They find distances only. Except as said below, the graphs are those of "
+        f"our times (docs/data.md). {PEERS} has the date, file and conditions of each time. Runs: from source 0, then "
+        "from any source.",
+        f"Their times have no {CROSS}, since they were not measured beside ours. If ours is not faster, a sentence "
+        "below has both times, ours first, from two hosts. No difference: the time is within "
+        f"{tolerance:.0%} of ours.",
         *(others if drawn else []),
         *(f"{program}: {text}." for program, text in paper.programs().items() if program in set(lines["who"])),
         *losses(lines, tolerance),
