@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
+    from .graph import Graph
     from .library.answers import Distances, Eccentricities, Nearest, Paths, Routes
     from .library.solver import (
         Solver,
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Distances",
     "Eccentricities",
+    "Graph",
     "Nearest",
     "Paths",
     "Routes",
@@ -83,7 +85,7 @@ MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 def __getattr__(name: str) -> Any:
     """Import a module when it is first used, because importing SciPy and CUDA's bindings is slow."""
     if name in __all__:
-        module = ".turns" if name == "with_turns" else ".library.solver"
+        module = {"with_turns": ".turns", "Graph": ".graph"}.get(name, ".library.solver")
         return getattr(importlib.import_module(module, __name__), name)
     if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")

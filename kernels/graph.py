@@ -254,6 +254,22 @@ class Graph(CompressedRows):
         return self.network.edges if self.network else np.arange(self.arcs, dtype=np.int32)
 
     @property
+    def edge_weights(self) -> np.ndarray:
+        """The weights of the edges that the graph was made from, in the user's unit: float64, (e,); inf without an arc.
+
+        It is a new array, which `Solver.reweight` takes.
+        """
+        edges, weights = self.edges, self.scale.apply(self.weights.astype(np.float64))
+        known = edges >= 0
+        found = np.full(int(edges.max(initial=-1)) + 1, np.inf)
+        np.minimum.at(found, edges[known], weights[known])
+        return found
+
+    def __repr__(self) -> str:
+        unit = "" if self.unit == 1 else f", unit {self.unit:g}"
+        return f"Graph({self.name}: {self.vertices:,} vertices, {self.arcs:,} arcs{unit})"
+
+    @property
     def labels(self) -> np.ndarray | None:
         """The label of each vertex, (n,); None if vertices are numbers."""
         return self.network.labels.values if self.network and self.network.labels else None
@@ -352,6 +368,7 @@ class Graph(CompressedRows):
         *,
         vertices: int | None = None,
         directed: bool = True,
+        labels: bool | None = None,
         unit: float | None = None,
         meta: dict | None = None,
     ) -> Graph:
@@ -369,6 +386,8 @@ class Graph(CompressedRows):
             The number of vertices; `tails` and `heads` are then numbers. By default it is the largest one, plus 1.
         directed : bool, default True
             If False, each edge may be used in both directions.
+        labels : bool, optional
+            True states that integers are labels, False that they are numbers.
         unit : float, optional
             Weights are rounded to multiples of `unit`, such as 0.01. By default it is 1 for whole weights. For others
             it is the coarsest of 1, 0.1, 0.01, ... for which no weight is rounded. If a path might then exceed
@@ -401,13 +420,13 @@ class Graph(CompressedRows):
         array([[1.65, 0.4 ]])
         """
         tails, heads = network.vertex_column(tails, "tail"), network.vertex_column(heads, "head")
-        labels = None
+        named = None
         if vertices is None:
             if not len(tails) and not len(heads):
                 raise InputError("a graph without edges: give the number of vertices (vertices=n)")
-            labels, tails, heads = network.numbered(tails, heads)
-            vertices = len(labels.values) if labels else int(max(tails.max(initial=0), heads.max(initial=0))) + 1
-        about = {"labels": labels}
+            named, tails, heads = network.numbered(tails, heads, labels=labels)
+            vertices = len(named.values) if named else int(max(tails.max(initial=0), heads.max(initial=0))) + 1
+        about = {"labels": named}
         return cls._from_numbers(vertices, tails, heads, weights, about, directed=directed, unit=unit, meta=meta)
 
     @classmethod

@@ -80,15 +80,14 @@ class Labels:
 
     def _unknown(self, label: Any, name: str) -> InputError:
         close = self._closest(label)
-        advice = f"did you mean {reprlib.repr(close[0])}?" if close else "choose one of the graph's labels"
+        advice = f"did you mean {reprlib.repr(close[0])}?" if close else "choose one of its labels"
+        if not close and type(label) is int and 0 <= label < len(self.values):
+            advice = "it has labels; prepare(graph, labels=False) takes numbers"
         return InputError(f"{name} {reprlib.repr(label)} is not a vertex of the graph: {advice}")
 
     def _closest(self, label: Any) -> list:
         """Return the label that is closest to an unknown one, in a list; an empty list if none is close."""
         known = self.values.tolist()
-        if type(label) is int:
-            numbers = [one for one in known if type(one) is int]
-            return [min(numbers, key=lambda one: abs(one - label))] if numbers else []
         spelled, half = str(label), len(str(label)) // 2
         labels = {str(one): one for one in known}
         # difflib takes a microsecond or more for each word. With one typing error, one half of the word is right.
@@ -187,11 +186,16 @@ def vertex_column(values: Any, name: str) -> np.ndarray:
     return array
 
 
-def numbered(tails: np.ndarray, heads: np.ndarray) -> tuple[Labels | None, np.ndarray, np.ndarray]:
-    """Return the labels, and the tails and heads as numbers; no labels if the given vertices are numbers."""
+def numbered(
+    tails: np.ndarray, heads: np.ndarray, *, labels: bool | None
+) -> tuple[Labels | None, np.ndarray, np.ndarray]:
+    """Return the labels, and the tails and heads as numbers; no labels if the given vertices are numbers.
+
+    labels: whether integers are labels; None if they are if they leave most numbers unused.
+    """
     if {tails.dtype.kind, heads.dtype.kind} <= {"i", "u"} and np.result_type(tails, heads).kind != "f":
         both = np.concatenate([tails, heads])
-        if not _leaves_most_unused(both):
+        if not (_leaves_most_unused(both) if labels is None else labels):
             return None, tails, heads
     else:
         both = np.concatenate([tails.astype(object), heads.astype(object)])

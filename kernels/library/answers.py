@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -128,7 +129,7 @@ class Routes:
         return len(self.sources)
 
     def __getitem__(self, pair: int) -> Route:
-        pair = range(len(self))[pair]
+        pair = range(len(self))[operator.index(pair)]
         vertices = self.vertices[self.vertex_start[pair] : self.vertex_start[pair + 1]]
         edges = self.edges[self.edge_start[pair] : self.edge_start[pair + 1]]
         return Route(float(self.distances[pair]), vertices, edges)

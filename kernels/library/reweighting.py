@@ -156,6 +156,8 @@ def wrong_weight(graph: Graph, given: np.ndarray, edge: int, *, whole_only: bool
     """Return the error for an invalid weight of an edge."""
     what = "a whole number" if whole_only else "a number"
     advice = "; for fractions, prepare a graph with a smaller unit" if whole_only else ""
+    if given[edge] > MAX_WEIGHT * graph.unit:
+        advice = "; for larger weights, prepare a graph with a larger unit"
     return InputError(
         f"{graph.name}: edge {edge}: weight {given[edge]} is not {what} from 0 to {MAX_WEIGHT * graph.unit:g}, nor "
         f"inf, which closes the edge{advice}"

@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csgraph
 
@@ -135,7 +135,7 @@ def test_centralities_by_labels_and_in_the_users_unit():
         ("ids", "7", 7),
         ("ids", 7.0, None),
         ("ids", True, None),
-        ("hashes", -1, 0),
+        ("hashes", -1, None),
         ("texts", 0, None),
         ("tuples", (2, 1, 0), (2, 1)),
         ("mixed", "hone", "home"),
@@ -287,6 +287,7 @@ def networks(draw):
     return n, draw(st.lists(st.tuples(ends, ends, weights), min_size=1, max_size=24)), draw(st.booleans())
 
 
+@settings(deadline=None)
 @given(networks())
 def test_distances_are_within_the_stated_bound(network):
     n, edges, directed = network
@@ -314,6 +315,7 @@ def test_distances_are_within_the_stated_bound(network):
         assert kept.edges[arc] == min(zip(graph.weights[same], graph.edges[same], strict=True))[1]
 
 
+@settings(deadline=None)
 @given(networks(), st.integers(0, 9))
 def test_no_distance_exceeds_the_bounds(network, power):
     n, edges, directed = network
@@ -327,6 +329,7 @@ def test_no_distance_exceeds_the_bounds(network, power):
     assert farthest <= units.longest_by_hub(array) and farthest <= units.longest_by_sum(array)
 
 
+@settings(deadline=None)
 @given(st.sampled_from([0.1, 0.01, 0.001, 1e-6, 0.25, 0.3, 7, 60, 1000]), st.integers(0, 2**31 - 2))
 def test_a_limit_in_units_is_the_largest_distance_within_it(unit, units_):
     scale = Scale.of(unit)
@@ -475,3 +478,28 @@ def test_all_paths_are_of_the_users_weights():
         exact = expected(by_networkx(ROADS), [source], graph.labels)[0]
         found = kernels.shortest_paths(graph, source, limit=limit).distances
         np.testing.assert_array_equal(found, np.where(exact <= limit, exact, np.inf))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_weights_of_edges_in_the_users_order_and_unit(directed):
+    tails, heads, weights = [5, 2, 2, 5], [9, 5, 9, 9], [0.4, 1.25, 3, 7]
+    graph = Graph.from_edges(tails, heads, weights, directed=directed, labels=True)
+    np.testing.assert_array_equal(graph.edge_weights, weights)
+    with kernels.prepare(graph) as solver:
+        before = solver.pair_distances([2, 2], [9, 5]).distances
+        solver.reweight([np.inf, 1, 1, np.inf])
+        assert solver.pair_distances([2, 2], [9, 5]).distances.tolist() == [1, 1]
+        solver.reweight(graph.edge_weights)
+        np.testing.assert_array_equal(solver.pair_distances([2, 2], [9, 5]).distances, before)
+
+
+@pytest.mark.parametrize(("labels", "vertices"), [(True, 3), (False, 10), (None, 10)])
+def test_whether_integers_are_labels_may_be_said(labels, vertices):
+    assert Graph.from_edges([5, 2], [9, 5], [1, 1], labels=labels).vertices == vertices
+
+
+def test_a_number_in_place_of_a_label_is_explained():
+    graph = Graph.from_edges([10**10, 10**10 + 7], [10**10 + 7, 10**10 + 9], [1, 1])
+    with pytest.raises(InputError, match="labels=False"):
+        kernels.distances(graph, [1])
+    assert repr(graph) == "Graph(graph: 3 vertices, 2 arcs)"

@@ -305,9 +305,9 @@ def own_notes(lines: pd.DataFrame, rows: pd.DataFrame, tolerance: float) -> list
     measured = lines[(lines["status"] == "ok") & lines["column"].notna()]
     drawn = [name for name in paper.GENERATED if name in set(lines["dataset"])]
     others = [
-        f"Times of programs by others on generated graphs ({', '.join(drawn)}) are of other graphs of the same families "
-        "and sizes, with weights from the same range; GAP's generator made those of rmat20 and uniform20. ADDS did not "
-        "end on rmat20."
+        f"Times of programs by others on generated graphs ({', '.join(drawn)}) are of other graphs of the same "
+        "families and sizes, with weights from the same range; GAP's generator made those of rmat20 and uniform20. "
+        "ADDS did not end on rmat20."
     ]
     return [
         "Gnutella graphs are searched from every source, all other graphs from source 0 and from any source.",
