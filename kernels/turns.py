@@ -126,10 +126,15 @@ def _costs(costs: Mapping | ArrayLike, scale: Scale) -> tuple[np.ndarray, np.nda
     cost = np.rint(given * scale.divisor / scale.factor)
     finite = np.isfinite(given)
     error = np.abs(scale.apply(cost[finite]) - given[finite])
-    wrong = np.flatnonzero(~(given >= 0) | ((cost != given) & (scale == (1, 1))))
+    wrong = np.flatnonzero(~(given >= 0) | ((cost != given) & (scale == (1, 1))) | (finite & (cost > MAX_WEIGHT)))
     if len(wrong):
         turn, cost = edges[wrong[0]].tolist(), given[wrong[0]]
         kind = "a whole number, as the weights are" if cost > 0 else "0 or more"
+        kind = (
+            f"at most {MAX_WEIGHT * scale.factor / scale.divisor:g}, or inf"
+            if np.isfinite(cost) and cost > MAX_WEIGHT * scale.factor / scale.divisor
+            else kind
+        )
         raise InputError(f"the cost of the turn from edge {turn[0]} to {turn[1]} must be {kind}, not {cost}")
     return edges, cost, error.max(initial=0)
 

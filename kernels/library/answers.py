@@ -166,7 +166,8 @@ class Routes:
         import shapely
 
         edges, vertices = np.asarray(self.edges), np.asarray(self.vertices)
-        numbers = vertices if network.labels is None else network.labels.find(vertices)
+        named = network.labels is not None and isinstance(self.vertices, np.ndarray)  # those on the card are numbers
+        numbers = network.labels.find(vertices) if network.labels and named else vertices
         first = np.zeros(len(vertices), bool)
         first[self.vertex_start[:-1][np.diff(self.vertex_start) > 0]] = True
         heads = np.flatnonzero(~first)

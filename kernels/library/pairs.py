@@ -19,13 +19,17 @@ from ..graph import INF, CompressedRows, Graph, starts
 from ..lazy import LazyModule
 from . import choice
 from .choice import SCIPY, Card, log
-from .searches import NO_PATH_BY_DTYPE, PIECE, Wanted, from_float64
+from .searches import NO_PATH_BY_DTYPE, PIECE, Wanted, from_float64, new_run
 
 if TYPE_CHECKING:
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     from ..fast.hierarchy import host, hubs
     from ..gpu import copies
     from .searches import WholeNumbers
 else:
+    sparse, csgraph = LazyModule("scipy.sparse"), LazyModule("scipy.sparse.csgraph")
     copies = LazyModule("..gpu.copies", __package__)
     host = LazyModule("..fast.hierarchy.host", __package__)
     hubs = LazyModule("..fast.hierarchy.hubs", __package__)
@@ -58,16 +62,16 @@ class RoutesOnHost(NamedTuple):
 class PairSearch:
     """Searches between pairs of vertices of one graph.
 
-    whole: the searches in integers; None if weights are in float64. rows: a function that yields each of some distinct
-    sources with its distances in the graph's integers, float64, (n,). In the methods, `on_card` says whether to leave
-    results on the card, as device arrays.
+    whole: the searches in integers; None if weights are in float64. rows: a weak reference to a function that yields
+    each of some distinct sources with its distances in the graph's integers, float64, (n,), and its predecessors, or
+    None. In the methods, `on_card` says whether to leave results on the card, as device arrays.
     """
 
     def __init__(
         self,
         graph: Graph | FloatGraph,
         whole: WholeNumbers | None,
-        rows: Callable[[np.ndarray], Iterator[tuple[int, np.ndarray]]],
+        rows: Callable[[], Callable[[np.ndarray], Iterator[tuple[int, np.ndarray, np.ndarray | None]]] | None],
     ) -> None:
         self.graph, self.whole, self.rows = graph, whole, rows
         self._second: tuple[np.ndarray, tuple] = np.zeros(0), ()
@@ -78,6 +82,20 @@ class PairSearch:
         if not isinstance(self.graph, Graph):
             return "since weights are in float64"
         return choice.no_hierarchy(self.graph)
+
+    @cached_property
+    def has_free_cycle(self) -> bool:
+        """Whether arcs of weight 0 form a cycle. A route in a hierarchy might then pass a vertex again and again."""
+        graph = self.graph
+        free = np.flatnonzero(graph.weights == 0)
+        if not len(free):
+            return False
+        tails = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(graph.indptr))[free]
+        ends, arcs = np.unique(np.concatenate([tails, graph.indices[free]]), return_inverse=True)
+        arcs = arcs.reshape(2, -1)
+        arcs = arcs[:, arcs[0] != arcs[1]]
+        between = sparse.coo_array((np.ones(arcs.shape[1]), tuple(arcs)), shape=(len(ends),) * 2)
+        return csgraph.connected_components(between, connection="strong")[0] < len(ends)
 
     @cached_property
     def on_host(self) -> host.HostHierarchy:
@@ -105,6 +123,13 @@ class PairSearch:
             chosen = ON_CARD, "a contraction hierarchy suits the graph"
         log.info("%s on %s: %s", chosen[0], self.graph.name, chosen[1])
         return chosen
+
+    def _choose_routes(self, pairs: int, *, on_card: bool) -> tuple[str, str]:
+        """Return the variant and the reason for routes."""
+        chosen = self._choose(pairs, on_card=on_card)
+        if self.unfit or not self.has_free_cycle:
+            return chosen
+        return SCIPY, "one source after the other, since arcs of weight 0 form a cycle"
 
     def _done(self, variant: str, reason: str) -> tuple[str, str]:
         """Return the variant and the reason of a search on the host, given the chosen ones."""
@@ -153,7 +178,7 @@ class PairSearch:
             if not self._is_doubtful(bool(np.isinf(found).any())):
                 return self.graph.scale.apply(found)
         found = np.empty(len(sources))
-        for row, places in self._by_source(sources):
+        for row, _, places in self._by_source(sources):
             found[places] = row[targets[places]]
         return self.graph.scale.apply(found)
 
@@ -169,7 +194,7 @@ class PairSearch:
 
     def _left(self, array: np.ndarray, *, on_card: bool) -> Any:
         """Copy an array to the card if the results are to be left there."""
-        return self.hubs.run.upload(array)[0] if on_card else array
+        return new_run().upload(array)[0] if on_card else array
 
     def seconds_on_card(self, values: np.ndarray) -> tuple:
         """Return HubSearch.second, which is kept for the next call with the same values of edges."""
@@ -181,7 +206,7 @@ class PairSearch:
 
     def table(self, wanted: Wanted, values: np.ndarray, *, on_card: bool) -> tuple[Any, Any, str, str]:
         """Return distances and sums of the edges' values, both of shape (k, t), with variant and reason."""
-        variant, reason = self._choose(wanted.size, on_card=on_card)
+        variant, reason = self._choose_routes(wanted.size, on_card=on_card)
         if variant == ON_CARD:
             run, second = self.hubs.run, self.seconds_on_card(values)
             run.require((8 + wanted.dtype.itemsize) * wanted.size)
@@ -219,7 +244,7 @@ class PairSearch:
         self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None, *, on_card: bool
     ) -> dict[str, Any]:
         """Return the other fields of answers.Routes. values: of `values_of_edges`, to sum along routes, or None."""
-        variant, reason = self._choose(len(sources), on_card=on_card)
+        variant, reason = self._choose_routes(len(sources), on_card=on_card)
         self._check(sources, targets)
         found = self._routes_on_card(sources, targets, values) if variant == ON_CARD else None
         stays = on_card and found is not None and not self._has_turns
@@ -283,17 +308,21 @@ class PairSearch:
             vertex_start=starts(stays)[found.vertex_start],
         )
 
-    def _by_source(self, sources: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the distances from each distinct source, (n,), and the indices of its pairs."""
+    def _by_source(self, sources: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray | None, np.ndarray]]:
+        """Yield the distances and predecessors of each distinct source, (n,), and the indices of its pairs."""
+        if not len(sources):
+            return
         order = np.argsort(sources, kind="stable")
         once, first = np.unique(sources[order], return_index=True)
         places = dict(zip(once.tolist(), np.split(order, first[1:]), strict=True))
-        for source, row in self.rows(once) if len(once) else ():
-            yield row, places[source]
+        rows = self.rows()
+        assert rows
+        for source, row, predecessors in rows(once):
+            yield row, predecessors, places[source]
 
     def _routes_on_host(self, sources: np.ndarray, targets: np.ndarray) -> RoutesOnHost:
         """Return the routes of pairs."""
-        if not self.unfit:
+        if not self.unfit and not self.has_free_cycle:
             whole, start, arcs = self.on_host.routes(sources, targets)
             if not self._is_doubtful(bool((whole == INF).any())):
                 distances = np.where(whole == INF, np.inf, whole.astype(np.float64))
@@ -303,24 +332,27 @@ class PairSearch:
         tails = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(graph.indptr))
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
-        for row, places in self._by_source(sources):
-            last = host.tight_tree(graph.indptr, graph.indices, graph.weights, rank, row, int(sources[places[0]]))
+        for row, predecessors, places in self._by_source(sources):
+            given = graph.indptr, graph.indices, graph.weights, rank
+            if predecessors is None:
+                last = host.tight_tree(*given, row, int(sources[places[0]]))
+            else:
+                last = host.arcs_of_tree(*given, predecessors)
             for place in places:
                 distances[place] = row[targets[place]]
                 parts[place] = host.walk_back(last, tails, int(targets[place]))
-        arcs = np.concatenate([*parts, np.zeros(0, np.int64)])
-        return RoutesOnHost.of(graph, distances, starts([len(part) for part in parts]), arcs)
+        joined = np.concatenate([*parts, np.zeros(0, np.int64)])
+        return RoutesOnHost.of(graph, distances, starts([len(part) for part in parts]), joined)
 
 
-def values_of_edges(graph: Graph | FloatGraph, second: Any) -> np.ndarray:
+def values_of_edges(second: Any, edges: int) -> np.ndarray:
     """Return a second value of each of the user's edges, and 0 for edge -1: float64, (e + 1,); raise InputError."""
     try:
         values = np.asarray(second, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"second must be an array of numbers, one for each edge: {error}") from None
-    least = int(graph.edges.max(initial=-1)) + 1
-    if values.ndim != 1 or len(values) < least:
-        raise InputError(f"second must have a number for each of the {least:,} edges, not shape {values.shape}")
+    if values.ndim != 1 or len(values) < edges:
+        raise InputError(f"second must have a number for each of the {edges:,} edges, not shape {values.shape}")
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise InputError(f"edge {wrong[0]}: second {values[wrong[0]]} is not finite")
     return np.append(values, 0.0)  # with_turns adds arcs of edge -1

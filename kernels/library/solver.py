@@ -12,6 +12,7 @@ not need are imported late, and compiled kernels are kept on disk (gpu/cache.py)
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import re
 import reprlib
@@ -107,7 +108,8 @@ def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> 
     """
     solver = Solver(graph, directed=directed, labels=labels)
     if solver.on_card and choose_sssp(solver.graph, solver._card)[0] == NEAR_FAR:
-        solver.shortest_paths(0)  # compiles or loads the kernels of this search, and no others
+        (first,) = solver.graph.named(np.zeros(1, np.int64)).tolist()
+        solver.shortest_paths(first)  # compiles or loads the kernels of this search, and no others
     return solver
 
 
@@ -924,22 +926,31 @@ class Solver:
     def _pairs(self) -> PairSearch:
         """Searches between pairs."""
         whole = self._in_whole_numbers if isinstance(self.graph, Graph) else None
-        return PairSearch(self.graph, whole, self._integer_rows)
+        return PairSearch(self.graph, whole, weakref.WeakMethod(self._integer_rows))
 
-    def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each of some distinct sources with its distances in the graph's integers, float64, (n,)."""
+    def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
+        """Yield each of some distinct sources with distances in the graph's integers, float64, and predecessors, (n,).
+
+        Predecessors are None if all weights are integers.
+        """
         n = self.graph.vertices
         most = max(1, PIECE // n)
         for start in range(0, len(sources), most):
             some = sources[start : start + most]
+            if not isinstance(self.graph, Graph):
+                paths = self._in_float64.paths_from(some)
+                yield from zip(some.tolist(), paths.distances, paths.predecessors, strict=True)
+                continue
             wanted = Wanted(some, np.arange(n), True, np.dtype(np.float64), np.inf, len(some))
             found = np.empty(wanted.shape)
             self._answer(lambda engine, wanted=wanted, found=found: engine.fill(wanted, found))  # type: ignore[misc]
-            yield from zip(some.tolist(), found, strict=True)
+            yield from zip(some.tolist(), found, itertools.repeat(None))
 
     def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
         """Return the wanted distances with sums of a second value."""
-        values, on_card = values_of_edges(self.graph, second), out == "device"
+        values, on_card = values_of_edges(second, self._edge_count), out == "device"
+        what = f"{self.graph.name}: {wanted.size:,} distances with a second value take"
+        memory.require((8 + wanted.dtype.itemsize) * wanted.size, what, "take fewer sources at once")
         with self._left_on_card() if on_card else self._working():
             distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
         return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
@@ -962,7 +973,7 @@ class Solver:
         self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
     ) -> Routes:
         on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
-        values = None if second is None else values_of_edges(self.graph, second)
+        values = None if second is None else values_of_edges(second, self._edge_count)
         with self._left_on_card() if on_card else self._working():
             found = self._pairs.routes(given, ends, values, on_card=on_card)
         return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)

@@ -231,6 +231,26 @@ def tight_tree(indptr, indices, weights, rank, distances, source):
 
 
 @njit(cache=True)
+def arcs_of_tree(indptr, indices, weights, rank, predecessors):
+    """Return the arc from each vertex's predecessor, int64, (n,); -1 without one.
+
+    Of parallel arcs, the cheapest counts, and of several, that of the least rank.
+    """
+    last = np.full(len(predecessors), -1, np.int64)
+    for v in range(len(predecessors)):
+        u = predecessors[v]
+        if u < 0:
+            continue
+        for arc in range(indptr[u], indptr[u + 1]):
+            if indices[arc] == v:
+                best = last[v]
+                lighter = best == -1 or weights[arc] < weights[best]
+                if lighter or (weights[arc] == weights[best] and rank[arc] < rank[best]):
+                    last[v] = arc
+    return last
+
+
+@njit(cache=True)
 def walk_back(last, tails, target):
     """Return the arcs of the path that ends at the target, in order."""
     count, v = 0, target

@@ -374,9 +374,9 @@ def unpack(segments, codes, lengths, edge_of, heads, bounds, edges, vertices):
     """Write the edge at each position of all routes, and the vertex after it. One thread per position."""
     i = u64(u64(cuda.blockIdx.x) * u64(cuda.blockDim.x) + u64(cuda.threadIdx.x))
     if i < u64(len(edges)):
-        low, high = u32(0), u32(len(segments.edges))
-        while u32(high - low) > u32(1):
-            middle = u32((low + high) >> u32(1))
+        low, high = u64(0), u64(len(segments.edges))
+        while u64(high - low) > u64(1):
+            middle = u64(u64(low + high) >> u64(1))
             if u64(segments.edges[middle]) <= i:
                 low = middle
             else:

@@ -1,5 +1,6 @@
 """Distances and routes of pairs, and tables with a second value, without a GPU."""
 
+import weakref
 from itertools import pairwise
 
 import numpy as np
@@ -87,6 +88,34 @@ def test_weights_in_float64():
     assert found[0].vertices[0] == 0 and found[0].vertices[-1] == 30
 
 
+def test_negative_weights():
+    array = np.array([[0, 0.2, 0], [0.3, 0, 0.7], [0, -0.1, 0]])
+    found = kernels.routes(array, [0, 0, 2], [1, 2, 0], second=[1.0, 1, 1, 1])
+    exact = csgraph.johnson(array)
+    np.testing.assert_array_equal(found.distances, exact[[0, 0, 2], [1, 2, 0]])
+    assert [route.vertices.tolist() for route in found] == [[0, 1], [0, 1, 2], [2, 1, 0]]
+    assert found.second.tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_a_route_passes_no_vertex_twice_if_arcs_of_weight_0_form_cycles(directed):
+    side = np.arange(144).reshape(12, 12)
+    tails, heads = np.r_[side[:, :-1].ravel(), side[:-1].ravel()], np.r_[side[:, 1:].ravel(), side[1:].ravel()]
+    on = Graph.from_edges(tails, heads, np.zeros(264, int), directed=directed)
+    found = kernels.routes(on, [0] * 144, range(144), second=np.ones(264))
+    assert found.variant.startswith("hierarchy") == directed
+    for route, hops in zip(found, (side // 12 + side % 12).ravel(), strict=True):
+        assert len(route.edges) == hops == len(np.unique(route.vertices)) - 1
+
+
+def test_a_solver_is_freed_after_a_search_between_pairs():
+    solver = kernels.Solver(graphs.grid(40))
+    solver.routes([0], [3])
+    alive = weakref.ref(solver)
+    del solver
+    assert alive() is None
+
+
 def test_distances_above_the_integers():
     on = Graph.from_arcs(4, [0, 1, 2], [1, 2, 3], [MAX_WEIGHT] * 3)
     found = kernels.pair_distances(on, [0, 0, 3], [1, 3, 0])
@@ -105,6 +134,7 @@ def test_no_pairs():
     on = graphs.grid(20)
     assert kernels.pair_distances(on, [], []).distances.shape == (0,)
     assert len(kernels.routes(on, [], [])) == 0
+    assert kernels.pair_distances(graphs.star(600), [], []).distances.shape == (0,)
 
 
 @pytest.mark.parametrize(
