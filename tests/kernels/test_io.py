@@ -439,7 +439,7 @@ def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
     monkeypatch.setattr(memory, "host_memory", lambda: 1500 * memory.BYTES_OF_ARC)
     unreadable_after_some(monkeypatch)
     path = put("1 2\n" * 10**5)
-    with pytest.raises(InputError, match="120,000"):
+    with pytest.raises(InputError, match="150,000"):
         io.read_snap(path)
 
 
