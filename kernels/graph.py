@@ -540,6 +540,8 @@ class Graph(CompressedRows):
         InputError
             As in `from_edges`. Also if a frame lacks a column, or if an edge ends at no node.
         """
+        if not len(nodes):
+            raise InputError("nodes has no row: a graph has a vertex or more")
         labels = network.Labels(network.vertex_column(nodes.index, "node"))
         if not nodes.index.is_unique:
             raise InputError(f"node {nodes.index[nodes.index.duplicated()][0]!r} is there twice: keep one row of it")

@@ -116,8 +116,8 @@ def rounded_weights(weights: np.ndarray, arcs: CompressedRows, unit: float | Non
 
 
 def _check_unit(unit: Any) -> float:
-    if not isinstance(unit, Real) or isinstance(unit, bool) or not 0 < float(unit) < np.inf:
-        raise InputError(f"unit must be a number above 0, such as 0.01, not {reprlib.repr(unit)}")
+    if not isinstance(unit, Real) or isinstance(unit, bool) or not 1e-99 < float(unit) < 1e99:
+        raise InputError(f"unit must be a number above 1e-99, such as 0.01, not {reprlib.repr(unit)}")
     return float(unit)
 
 
