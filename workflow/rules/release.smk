@@ -54,7 +54,7 @@ rule travel_times:
         "logs/travel_times.log",
     localrule: True
     params:
-        folder="docs",
+        folder=subpath(input[0], parent=True),
         blocks=-1,  # but the last one
     message:
         "Draw the pictures of docs/travel-times.md"
