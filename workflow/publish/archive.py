@@ -114,7 +114,7 @@ def draw_archive(archive: Path, config: dict) -> None:
     patterns = {name: pattern for name, (pattern, _) in OTHERS.items()} | {"all_pairs": ALL_PAIRS}
     patterns["library_times"] = "library_times.csv"
     files = {name: measurements.files_of_datasets(archive, pattern, datasets) for name, pattern in patterns.items()}
-    files["archives"] = [
+    files["other cards"] = [  # the picture of the claims has them too
         folder for folder in sorted(archive.parent.glob("*/")) if folder != archive and measurements.files(folder)
     ]
     source, tolerance = f"From the archive {archive.name}.", config["audit"]["tolerance"]

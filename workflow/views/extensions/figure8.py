@@ -142,8 +142,11 @@ def draw_times(datasets: Datasets, rows: pd.DataFrame, source: str) -> Figure:
     lines = times(table6.compare(table, rows, measurements.load_sweep("sources", [])))
     looks = {head: series.looks(table6.NAME)[head] for head in table6.columns()} | OTHERS
     height = {problem: -(-len(names) // COLUMNS) for problem, names in table.by_problem.items()}
-    figure = Figure(figsize=(plots.WIDTH, PANEL * sum(height.values()) + MARGIN))
+    figure = Figure(figsize=(plots.WIDTH, PANEL * (sum(height.values()) or 1) + MARGIN))
     plots.caption(figure, f"{series.caption(rows, source, what='median')}\n{TIMES_NOTE}")
+    if not any(height.values()):
+        plots.say_unmeasured(figure.subplots(subplot_kw={"xticks": [], "yticks": []}))
+        return figure
     grid, row = figure.add_gridspec(sum(height.values()), COLUMNS), 0
     for problem, names in table.by_problem.items():
         mine = lines[lines["dataset"].isin(names)]

@@ -147,7 +147,10 @@ def render_claims_figure(rows: pd.DataFrame, context: Context) -> dict[str, Draw
     listed = claims.claims(*context.paths("claims"))
     here = ", here" if context.source == MEASURED_HERE else ""
     of_cards = {measurements.card(rows) + here: rows}
-    of_cards |= {measurements.card(other): other for other in map(measurements.load_folder, context.paths("archives"))}
+    of_cards |= {
+        measurements.card(other): other
+        for other in map(measurements.load_folder, context.paths("archives") or context.paths("other cards"))
+    }
     of_cards = {card: claims.select(of_card, listed) for card, of_card in of_cards.items()}
     audited = {card: claims.audit(of_card, listed, context.tolerance) for card, of_card in of_cards.items()}
     first = next(iter(audited))

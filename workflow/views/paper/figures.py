@@ -37,7 +37,7 @@ def with_ratios(cells: pd.DataFrame, rows: pd.DataFrame, baseline: str) -> pd.Da
         of_paper = base.loc[dataset, "paper"] / cell["paper"]
         ratios = [one.value, one.low, one.high] if one else [np.nan] * 3
         lines.append([np.nan] * 4 if head == baseline else [*ratios, of_paper])
-    return cells.assign(**dict(zip(RATIOS, np.transpose(lines), strict=True)))
+    return cells.assign(**dict(zip(RATIOS, np.reshape(lines, (-1, len(RATIOS))).T, strict=True)))
 
 
 def _ratios(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
