@@ -174,14 +174,17 @@ def test_a_killed_measurement_leaves_the_one_before(tmp_path):
     project.snakemake(cell)
     path = tmp_path / cell
     before = path.read_bytes()
-    (tmp_path / "workflow/scripts/measure.py").write_text("import time\n\ntime.sleep(60)\n")
+    script = "import time\nfrom pathlib import Path\n\nPath('asleep').touch()\ntime.sleep(60)\n"
+    (tmp_path / "workflow/scripts/measure.py").write_text(script)
+    asleep = tmp_path / "asleep"
     with project.start("-f", cell) as process:
-        wait_for(lambda: jobs(process, "measure"), process)
+        wait_for(asleep.exists, process)
         kill_job(process, "measure")
     assert path.read_bytes() == before
 
+    asleep.unlink()
     with project.start("-f", cell) as process:
-        wait_for(lambda: jobs(process, "measure"), process)
+        wait_for(asleep.exists, process)
         for one in [psutil.Process(process.pid), *jobs(process, "measure")]:
             one.send_signal(signal.SIGINT)  # as a terminal does after Ctrl-C
         assert "Interrupted: " in process.stdout.read()

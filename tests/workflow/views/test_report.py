@@ -147,7 +147,7 @@ def test_everything_is_found_in_the_readers_order(report, tmp_path):
             else:
                 report.wait_for_frame(content)
             report.screenshot(tmp_path / f"{label}.png")
-            assert imread(tmp_path / f"{label}.png")[:, 400:].std() > 0.05  # right of the menu
+            assert imread(tmp_path / f"{label}.png")[:, 400:].std() > 0.03  # right of the menu
         home(report)
     menu = (
         "[...document.querySelectorAll('nav li')].map(item => item.innerText.trim()).filter(text => /^\\d/.test(text))"
