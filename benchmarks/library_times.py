@@ -70,12 +70,16 @@ class Case(NamedTuple):
         for repeat in range(self.repeats + 1):
             if repeat > 1 and time.perf_counter() - began > BUDGET_S:
                 return
-            started = datetime.now(UTC).isoformat(timespec="seconds")
-            seconds, found = self.once()
-            self.check(found)
-            del found  # so that the next call can use its memory
+            row = self.row(repeat)
             if repeat:
-                yield {"what": self.what, "repeat": repeat, "seconds": seconds, "started": started}
+                yield row
+
+    def row(self, repeat: int) -> dict:
+        """Make and check a call; return its columns. Its result is freed, so that the next call can use its memory."""
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        seconds, found = self.once()
+        self.check(found)
+        return {"what": self.what, "repeat": repeat, "seconds": seconds, "started": started}
 
 
 def timed(call: Callable, *arguments, **options) -> tuple[float, Any]:

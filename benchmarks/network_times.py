@@ -7,7 +7,6 @@ is laid out before. The calls take turns. After each call, samples of its result
 """
 
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -153,12 +152,9 @@ def in_turn(cases: list[Case]) -> Iterator[dict]:
     """Yield the columns of each repeat of the cases, which take turns; the first calls are not counted."""
     for repeat in range(REPEATS + 1):
         for case in cases:
-            started = datetime.now(UTC).isoformat(timespec="seconds")
-            seconds, found = case.once()
-            case.check(found)
-            del found  # so that the next call can use its memory
+            row = case.row(repeat)
             if repeat:
-                yield {"what": case.what, "repeat": repeat, "seconds": seconds, "started": started}
+                yield row
 
 
 def rows(path: Path, graph: Graph, first: bool) -> Iterator[dict]:

@@ -93,6 +93,11 @@ class CompressedRows:
         """The number of arcs, m."""
         return len(self.indices)
 
+    @cached_property
+    def tails(self) -> np.ndarray:
+        """The tail of each arc, int32, (m,)."""
+        return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
+
     @property
     def scale(self) -> Scale:
         """The scale from the weights to the user's weights."""
@@ -102,6 +107,11 @@ class CompressedRows:
     def destinations(self) -> int:
         """The number of vertices that a user knows, and that are numbered first; the others stand for turns."""
         return self.vertices
+
+    @property
+    def has_turns(self) -> bool:
+        """Whether the graph has vertices that the user does not know, by `with_turns`."""
+        return self.destinations < self.vertices
 
     def entries(self, vertices: np.ndarray) -> np.ndarray:
         """Return the vertices, int64, where paths from a user's vertices start."""
@@ -609,11 +619,6 @@ class Graph(CompressedRows):
     def _with_arcs(self, indptr: np.ndarray, indices: np.ndarray, arcs: np.ndarray) -> Self:
         network = self.network and replace(self.network, edges=self.network.edges[arcs])
         return replace(super()._with_arcs(indptr, indices, arcs), network=network, meta={"name": self.name}, file=None)
-
-    @cached_property
-    def tails(self) -> np.ndarray:
-        """The tail of each arc, int32, (m,)."""
-        return np.repeat(np.arange(self.vertices, dtype=np.int32), np.diff(self.indptr))
 
     def cheapest(self) -> Graph:
         """Return the graph with only the cheapest of parallel arcs, and with the arcs of each row sorted by head.

@@ -90,8 +90,7 @@ class PairSearch:
         free = np.flatnonzero(graph.weights == 0)
         if not len(free):
             return False
-        tails = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(graph.indptr))[free]
-        ends, arcs = np.unique(np.concatenate([tails, graph.indices[free]]), return_inverse=True)
+        ends, arcs = np.unique(np.concatenate([graph.tails[free], graph.indices[free]]), return_inverse=True)
         arcs = arcs.reshape(2, -1)
         arcs = arcs[:, arcs[0] != arcs[1]]
         between = sparse.coo_array((np.ones(arcs.shape[1]), tuple(arcs)), shape=(len(ends),) * 2)
@@ -110,11 +109,16 @@ class PairSearch:
         assert self.whole
         return self.whole.hierarchy.hubs
 
-    def _choose(self, pairs: int, *, on_card: bool) -> tuple[str, str]:
-        """Return the variant and the reason."""
+    @property
+    def unfit_for_routes(self) -> str:
+        """Why routes are not searched in a hierarchy; an empty string if they are."""
+        return self.unfit or ("since arcs of weight 0 form a cycle" if self.has_free_cycle else "")
+
+    def _choose(self, pairs: int, unfit: str, *, on_card: bool) -> tuple[str, str]:
+        """Return the variant and the reason. unfit: `unfit`, or `unfit_for_routes`."""
         work = pairs * (self.graph.vertices + self.graph.arcs)
-        if self.unfit:
-            chosen = self._done("", "")
+        if unfit:
+            chosen = from_each_source(unfit)
         elif Card.visible() is None:
             chosen = ON_HOST, f"{choice.why_no_gpu()}, and a contraction hierarchy suits the graph"
         elif not on_card and work < choice.LEAST_WORK_FOR_CARD:
@@ -124,16 +128,9 @@ class PairSearch:
         log.info("%s on %s: %s", chosen[0], self.graph.name, chosen[1])
         return chosen
 
-    def _choose_routes(self, pairs: int, *, on_card: bool) -> tuple[str, str]:
-        """Return the variant and the reason for routes."""
-        chosen = self._choose(pairs, on_card=on_card)
-        if self.unfit or not self.has_free_cycle:
-            return chosen
-        return SCIPY, "one source after the other, since arcs of weight 0 form a cycle"
-
     def _done(self, variant: str, reason: str) -> tuple[str, str]:
         """Return the variant and the reason of a search on the host, given the chosen ones."""
-        return (SCIPY, f"one source after the other, {self.unfit}") if self.unfit else (variant, reason)
+        return from_each_source(self.unfit) if self.unfit else (variant, reason)
 
     def _is_doubtful(self, unreached: bool) -> bool:
         """Return whether a distance may be above 2**31 - 2, given whether a pair seems to have no path.
@@ -149,7 +146,7 @@ class PairSearch:
         self, sources: np.ndarray, targets: np.ndarray, dtype: np.dtype, *, on_card: bool
     ) -> tuple[Any, str, str]:
         """Return the distances of pairs, (p,), with variant and reason. Sources or targets may be no vertices."""
-        variant, reason = self._choose(len(sources), on_card=on_card)
+        variant, reason = self._choose(len(sources), self.unfit, on_card=on_card)
         if variant == ON_CARD:
             run = self.hubs.run
             run.require(len(sources) * (sources.itemsize + targets.itemsize + dtype.itemsize))
@@ -206,7 +203,7 @@ class PairSearch:
 
     def table(self, wanted: Wanted, values: np.ndarray, *, on_card: bool) -> tuple[Any, Any, str, str]:
         """Return distances and sums of the edges' values, both of shape (k, t), with variant and reason."""
-        variant, reason = self._choose_routes(wanted.size, on_card=on_card)
+        variant, reason = self._choose(wanted.size, self.unfit_for_routes, on_card=on_card)
         if variant == ON_CARD:
             run, second = self.hubs.run, self.seconds_on_card(values)
             run.require((8 + wanted.dtype.itemsize) * wanted.size)
@@ -244,16 +241,16 @@ class PairSearch:
         self, sources: np.ndarray, targets: np.ndarray, values: np.ndarray | None, *, on_card: bool
     ) -> dict[str, Any]:
         """Return the other fields of answers.Routes. values: of `values_of_edges`, to sum along routes, or None."""
-        variant, reason = self._choose_routes(len(sources), on_card=on_card)
+        variant, reason = self._choose(len(sources), self.unfit_for_routes, on_card=on_card)
         self._check(sources, targets)
         found = self._routes_on_card(sources, targets, values) if variant == ON_CARD else None
-        stays = on_card and found is not None and not self._has_turns
+        stays = on_card and found is not None and not self.graph.has_turns
         if found is None:
             found = self._routes_by_host(sources, targets, values)
             variant, reason = self._done(variant, reason)
         elif not stays:
             found = found._replace(**{name: self._downloaded(getattr(found, name)) for name in ROUTE_ARRAYS})
-        if self._has_turns:
+        if self.graph.has_turns:
             found = self._without_turns(found)
         if on_card and not stays:
             found = found._replace(**{name: self._left(getattr(found, name), on_card=True) for name in ROUTE_ARRAYS})
@@ -290,10 +287,6 @@ class PairSearch:
         distances = self.graph.scale.apply(found.distances)
         return host.FoundRoutes(distances, found.edges, found.start, vertices, vertex_start, second)
 
-    @property
-    def _has_turns(self) -> bool:
-        return self.graph.destinations < self.graph.vertices
-
     def _without_turns(self, found: host.FoundRoutes) -> host.FoundRoutes:
         """Return routes without the arcs that with_turns added, and with the user's vertices; on the host."""
         kept = found.edges >= 0
@@ -322,14 +315,13 @@ class PairSearch:
 
     def _routes_on_host(self, sources: np.ndarray, targets: np.ndarray) -> RoutesOnHost:
         """Return the routes of pairs."""
-        if not self.unfit and not self.has_free_cycle:
+        if not self.unfit_for_routes:
             whole, start, arcs = self.on_host.routes(sources, targets)
             if not self._is_doubtful(bool((whole == INF).any())):
                 distances = np.where(whole == INF, np.inf, whole.astype(np.float64))
                 return RoutesOnHost.of(self.on_host.graph, distances, start, arcs)
         distances, parts = np.empty(len(sources)), [np.zeros(0, np.int64)] * len(sources)
         graph, order = self.graph, np.argsort(self.graph.edges, kind="stable")
-        tails = np.repeat(np.arange(graph.vertices, dtype=np.int32), np.diff(graph.indptr))
         rank = np.empty_like(order)
         rank[order] = np.arange(len(order))
         for row, predecessors, places in self._by_source(sources):
@@ -340,9 +332,14 @@ class PairSearch:
                 last = host.arcs_of_tree(*given, predecessors)
             for place in places:
                 distances[place] = row[targets[place]]
-                parts[place] = host.walk_back(last, tails, int(targets[place]))
+                parts[place] = host.walk_back(last, graph.tails, int(targets[place]))
         joined = np.concatenate([*parts, np.zeros(0, np.int64)])
         return RoutesOnHost.of(graph, distances, starts([len(part) for part in parts]), joined)
+
+
+def from_each_source(unfit: str) -> tuple[str, str]:
+    """Return the variant and the reason of searches from each source."""
+    return SCIPY, f"one source after the other, {unfit}"
 
 
 def values_of_edges(second: Any, edges: int) -> np.ndarray:

@@ -721,7 +721,7 @@ class WholeNumbers:
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
-        has_turns = self.graph.destinations < self.graph.vertices
+        has_turns = self.graph.has_turns
         key, reason = self.choose_rows(len(sources), HIERARCHY_ROWS if has_turns else HIERARCHY_REDUCED)
         self._log(key, reason)
         if key == HIERARCHY_REDUCED:

@@ -1057,7 +1057,7 @@ class Solver:
     ) -> Nearest:
         """Find the `k` nearest of some targets; see `nearest`."""
         n, (_, first) = self.graph.vertices, np.unique(targets, return_index=True)
-        if sources is None and self._has_turns:
+        if sources is None and self.graph.has_turns:
             sources = self.graph.entries(np.arange(self.graph.destinations))
         first.sort()  # the positions of distinct targets
         wanted = Facilities(sources, targets[first], min(k, len(first)), limit, reverse, n)
@@ -1077,7 +1077,7 @@ class Solver:
         """Find the nearest targets in a hierarchy; return None if none suits."""
         if not isinstance(self.graph, Graph):
             return None
-        if wanted.reverse and self._has_turns:
+        if wanted.reverse and self.graph.has_turns:
             assert wanted.sources is not None
             ends, starts = self.graph.known(wanted.sources), self.graph.entries(wanted.targets)
             wanted = wanted._replace(sources=ends, targets=starts)
@@ -1085,7 +1085,7 @@ class Solver:
             found = self._in_whole_numbers.nearest(wanted)
         except NotInIntegers:
             return None
-        if found and self._has_turns:
+        if found and self.graph.has_turns:
             found = found._replace(targets=np.where(found.targets < 0, -1, self.graph.known(found.targets)))
         return found
 
@@ -1148,12 +1148,7 @@ class Solver:
         )
         self.graph.scale.apply(data)
         selected = sparse.csr_array((data, indices, indptr), shape=(len(sources), self.graph.vertices))
-        return selected[:, : self.graph.destinations] if self._has_turns else selected
-
-    @property
-    def _has_turns(self) -> bool:
-        """Whether the graph has vertices that the user does not know, by `with_turns`."""
-        return self.graph.destinations < self.graph.vertices
+        return selected[:, : self.graph.destinations] if self.graph.has_turns else selected
 
     @property
     def _backward(self) -> Solver:
