@@ -123,7 +123,7 @@ def _costs(costs: Mapping | ArrayLike, scale: Scale) -> tuple[np.ndarray, np.nda
             f"costs must have a cost for each pair of edges, such as {{(3, 5): 20.0}}, not {reprlib.repr(costs)}"
         )
     edges, given = rows[:, :2].astype(np.int64), rows[:, 2]
-    cost = np.rint(given * scale.divisor / scale.factor)
+    cost = np.rint(scale.in_units(given))
     finite = np.isfinite(given)
     error = np.abs(scale.apply(cost[finite]) - given[finite])
     wrong = np.flatnonzero(~(given >= 0) | ((cost != given) & (scale == (1, 1))) | (finite & (cost > MAX_WEIGHT)))

@@ -50,9 +50,13 @@ class Scale(NamedTuple):
             np.multiply(lengths, self.factor, out=lengths)
         return lengths
 
+    def in_units(self, lengths: Any) -> Any:
+        """Return lengths of the user's weights, float64, in units: not rounded."""
+        return lengths * self.divisor / self.factor
+
     def units_within(self, limit: float) -> float:
         """Return the largest whole number of units that is, converted, at most `limit`."""
-        units = float(np.floor(limit * self.divisor / self.factor))
+        units = float(np.floor(self.in_units(limit)))
         if self == (1, 1) or not units < 2**53:  # above all distances
             return limit if self == (1, 1) else np.inf
         return next(one for one in (units + 1, units, units - 1) if one / self.divisor * self.factor <= limit)
@@ -107,7 +111,7 @@ def rounded_weights(weights: np.ndarray, arcs: CompressedRows, unit: float | Non
         rows = sparse.csr_array((weights64[arcs.weights], arcs.indices, arcs.indptr), shape=shape)
         unit, exact = _suitable(weights, rows)
     scale = Scale.of(unit)
-    multiples = np.rint(weights64 * scale.divisor / scale.factor)
+    multiples = np.rint(scale.in_units(weights64))
     if multiples.max(initial=0) > LONGEST:
         edge = int(multiples.argmax())
         raise InputError(f"edge {edge}: weight {weights[edge]} is above 2^31 - 2 units of {unit:g}: take a larger unit")

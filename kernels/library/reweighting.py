@@ -141,7 +141,7 @@ def in_units(given: np.ndarray, scale: Scale, *, whole_only: bool) -> tuple[np.n
 
     whole_only: whether fractions of a unit are invalid.
     """
-    exact = given.astype(np.float64) * scale.divisor / scale.factor
+    exact = scale.in_units(given.astype(np.float64))
     rounded, closed = np.rint(exact), given == np.inf
     wrong = ~closed & ~((given >= 0) & (rounded < INF))
     if whole_only:
