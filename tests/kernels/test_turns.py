@@ -12,13 +12,8 @@ import pytest
 import kernels
 from kernels import centrality
 from kernels.errors import InputError
-from kernels.fast import probe
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
-from kernels.library.choice import BreakEven, Card
 from kernels.network import Labels, Network
-from kernels.run import Run
-from tests.support.trees import CARD
 
 
 def network(vertices, tails, heads, weights, *, directed=True, **more):
@@ -84,12 +79,6 @@ def cases():
         pairs = walks(graph, rng, 2, 4)
         costs = {pair: float(cost) for pair, cost in zip(pairs, [0, 3, 20, np.inf], strict=True)}
         yield graph, sequences, costs, u_turns
-
-
-@pytest.fixture
-def no_card(monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr(solver, "last", solver.Last())
 
 
 def test_distances_obey_turns(no_card):
@@ -192,17 +181,12 @@ def test_all_functions_obey_turns(no_card):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(
-    ("sources", "variant"),
+    ("pays_from", "variant"),
     [(1, "hierarchy/nearest"), (10**9, "delta_stepping/near_far")],
     ids=["hierarchy", "Near-Far"],
 )
-def test_all_functions_obey_turns_on_a_card(sources, variant, monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(searches, "new_run", lambda **more: Run(**{"waits": False, "block": 8, "tile": 3} | more))
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
-    monkeypatch.setattr(choice, "SHARE", 0)
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(*[sources] * 3)))
+def test_all_functions_obey_turns_on_a_card(pays_from, variant, small_card):
+    small_card(pays_from=pays_from, SHARE=0)
     graph, forbidden, costs, u_turns = list(cases())[17]
     assert_all_functions_obey_turns(graph, forbidden, costs, u_turns)
     assert_new_weights_keep_turns(graph, forbidden, costs, u_turns)

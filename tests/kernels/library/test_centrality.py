@@ -1,6 +1,5 @@
 """kernels.centrality against NetworkX, by SciPy and by a hierarchy in the simulator."""
 
-import functools
 import gc
 import math
 import weakref
@@ -12,41 +11,21 @@ from scipy import sparse
 
 from kernels import centrality
 from kernels.errors import InputError
-from kernels.fast import probe
 from kernels.fast.float_graph import FloatGraph
-from kernels.fast.hierarchy import all_pairs
 from kernels.graph import MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import solver
 from kernels.library.centrality import _sum
-from kernels.library.choice import BreakEven, Card
 from kernels.library.solver import Solver
-from kernels.run import Run
 from tests.support import graphs
-from tests.support.trees import CARD
 
 BY_VERTEX = "closeness_centrality", "harmonic_centrality", "eccentricity"
 OF_THE_GRAPH = "diameter", "radius", "average_shortest_path_length", "wiener_index"
 
 
 @pytest.fixture
-def no_card(monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr("kernels.library.centrality.last", solver.Last())
-
-
-@pytest.fixture
-def on_card(monkeypatch):
+def on_card(small_card):
     """Choose a hierarchy in the simulator, with memory for a few sources."""
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
-    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
-    monkeypatch.setattr("kernels.library.centrality.last", solver.Last())
-    make = functools.partial(all_pairs.ManySourceSearch, bytes=5000)
-    monkeypatch.setattr(
-        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
-    )
+    small_card(pays_from=2, bytes=5000)
 
 
 def random_graph(seed, vertices=9, arcs=30, low=1):

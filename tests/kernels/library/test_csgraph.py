@@ -1,7 +1,6 @@
 """kernels/csgraph.py: SciPy's signatures, answered on the card and by SciPy."""
 
 import contextlib
-import functools
 import inspect
 import itertools
 import warnings
@@ -16,10 +15,8 @@ from scipy.sparse import csgraph as scipys
 import kernels.csgraph
 from kernels import memory
 from kernels.errors import InputError
-from kernels.fast import probe
-from kernels.library import choice, csgraph, searches
+from kernels.library import csgraph, searches
 from kernels.library.choice import Card
-from kernels.run import Run
 from tests.support.pages import blocks
 from tests.support.trees import CARD, assert_trees, lengths
 
@@ -28,14 +25,9 @@ FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
 
 
 @pytest.fixture
-def on_card(monkeypatch):
-    """Choose the simulator's card for small graphs, with small blocks and memory for a few sources."""
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
-    for name, value in {"LEAST_WORK_FOR_CARD": 0, "SPARSE": 0, "SHARE": 3}.items():
-        monkeypatch.setattr(choice, name, value)
-    for name, value in {"PIECE": 40, "new_run": functools.partial(Run, block=8, tile=3)}.items():
-        monkeypatch.setattr(searches, name, value)
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
+def on_card(small_card):
+    """Choose the simulator's card for small graphs, with memory for a few sources."""
+    small_card(SPARSE=0, SHARE=3, PIECE=40)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Distances to some targets, in pieces and of several types; the nearest vertices and those within a limit."""
 
-import functools
 import itertools
 
 import numpy as np
@@ -11,49 +10,23 @@ from scipy.sparse import csgraph
 import kernels
 from kernels import io
 from kernels.errors import InputError
-from kernels.fast import probe
 from kernels.fast.float_graph import FloatGraph
-from kernels.fast.hierarchy import all_pairs, fragments, targets
-from kernels.gpu import copies
+from kernels.fast.hierarchy import targets
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
-from kernels.library.choice import BreakEven, Card
-from kernels.run import Run
+from kernels.library import searches
+from kernels.library.choice import BreakEven
 from tests.support import graphs
-from tests.support.trees import CARD
 
 SAMPLE = "workflow/samples/sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
 NO_SEARCH = BreakEven(10**9, 10**9, 10**9)
 
 
-@pytest.fixture(autouse=True)
-def nothing_kept(monkeypatch):
-    monkeypatch.setattr(solver, "last", solver.Last())
-
-
-@pytest.fixture
-def no_card(monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: None)
-
-
 @pytest.fixture(params=["hierarchy", "near_far"])
-def on_card(monkeypatch, request):
+def on_card(small_card, request):
     """The simulator's card for small graphs, with several levels of fragments; results come in several copies."""
-    for name, value in {"SMALLEST": 4, "RATIO": 2}.items():
-        monkeypatch.setattr(fragments, name, value)
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    least = BreakEven(1, 1, 1) if request.param == "hierarchy" else NO_SEARCH
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, least))
-    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
-    monkeypatch.setattr(choice, "SHARE", 0)
-    monkeypatch.setattr(searches, "COPIED_AT_ONCE", 300)
-    for name, value in {"LEAST_DOWNLOAD": 100, "BUFFER": 48}.items():
-        monkeypatch.setattr(copies, name, value)
-    make = functools.partial(all_pairs.ManySourceSearch, bytes=5000)
-    monkeypatch.setattr(
-        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
+    small_card(
+        **{"pays_from": 1 if request.param == "hierarchy" else 10**9, "bytes": 5000, "SHARE": 0},
+        **{"SMALLEST": 4, "RATIO": 2, "COPIED_AT_ONCE": 300, "LEAST_DOWNLOAD": 100, "BUFFER": 48},
     )
     return request.param
 

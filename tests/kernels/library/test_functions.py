@@ -20,11 +20,11 @@ from scipy.sparse import csgraph
 import kernels
 from kernels import centrality, io, memory
 from kernels.errors import InputError, NotEnoughMemory
-from kernels.fast import multi_source, probe
+from kernels.fast import multi_source
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs, elimination, fragments, many_sources
+from kernels.fast.hierarchy import elimination, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import choice, searches
 from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, Distances
 from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
@@ -880,22 +880,9 @@ def test_rows_by_a_variant(monkeypatch):
 
 
 @pytest.fixture
-def on_card(monkeypatch):
+def on_card(small_card):
     """Choose the simulator's card for small graphs, with several levels of fragments and memory for a few sources."""
-    for name, value in {"SMALLEST": 8, "RATIO": 3}.items():
-        monkeypatch.setattr(fragments, name, value)
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(solver, "last", solver.Last())
-    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
-    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
-    monkeypatch.setattr(searches, "PIECE", 150)
-    make = functools.partial(all_pairs.ManySourceSearch, bytes=2 * 8 * 4 * 70)
-    monkeypatch.setattr(
-        all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})
-    )
-    yield
+    small_card(pays_from=2, bytes=2 * 8 * 4 * 70, SMALLEST=8, RATIO=3, PIECE=150)
 
 
 def town(vertices):

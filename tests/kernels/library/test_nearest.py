@@ -16,8 +16,6 @@ from tests.kernels.library.test_distance_tables import (  # noqa: F401
     chain,
     csr,
     drawn,
-    no_card,
-    nothing_kept,
     on_card,
     table,
 )
@@ -64,7 +62,7 @@ def as_array(graph):
 
 
 @pytest.mark.parametrize("name", [*GRAPHS, *FLOATS])
-def test_without_a_card(name, no_card, monkeypatch):  # noqa: F811
+def test_without_a_card(name, no_card, monkeypatch):
     monkeypatch.setattr(solver, "PIECE_BYTES", 300)
     graph = (GRAPHS | FLOATS)[name]()
     assert_nearest(graph, as_array(graph), "dijkstra/scipy")
@@ -107,7 +105,7 @@ def test_distances_that_are_too_long(on_card):  # noqa: F811
         assert "float64" in found.reason
 
 
-def test_a_limit_for_the_nearest_vertices(no_card):  # noqa: F811
+def test_a_limit_for_the_nearest_vertices(no_card):
     graph = GRAPHS["town"]()
     found, within = kernels.nearest(graph, [3, 26], 5, limit=3), csr(graph.to_scipy(), [3, 26], k=5).toarray()
     np.testing.assert_array_equal(found.toarray(), np.where(within <= 3, within, 0))
@@ -131,7 +129,7 @@ def assert_fractions(variant) -> None:
         assert found.variant == variant or limit < np.inf
 
 
-def test_fractions_without_a_card(no_card):  # noqa: F811
+def test_fractions_without_a_card(no_card):
     assert_fractions("dijkstra/scipy")
 
 
@@ -141,7 +139,7 @@ def test_fractions_on_a_card(on_card):  # noqa: F811
     assert_fractions("hierarchy/nearest")
 
 
-def test_labels(no_card):  # noqa: F811
+def test_labels(no_card):
     from kernels.network import Labels, Network
 
     graph = chain(3, 4)
@@ -166,6 +164,6 @@ def test_labels(no_card):  # noqa: F811
         (lambda graph: kernels.nearest(FLOATS["negative"](), None, 1, targets=[1], limit=1), "a limit is for weights"),
     ],
 )
-def test_bad_arguments(ask, message, no_card):  # noqa: F811
+def test_bad_arguments(ask, message, no_card):
     with pytest.raises(InputError, match=message):
         ask(FloatGraph.of(chain(3, 4)))

@@ -16,9 +16,8 @@ import pytest
 from scipy.sparse import csgraph
 
 from kernels.io import read_graph
-from kernels.library import choice, networkx_info, searches
+from kernels.library import choice, networkx_info
 from kernels.library import networkx as backend
-from kernels.library.choice import Card
 from kernels.run import Run
 from tests.support import package
 from tests.support.pages import block, blocks
@@ -198,14 +197,12 @@ def test_results_and_errors_are_networkxs(kind, weights):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize("weights", ["whole", "fractions", "negative"])
-def test_kernels_answer_too(monkeypatch, weights):
+def test_kernels_answer_too(small_card, monkeypatch, weights):
     searched = []
-    monkeypatch.setattr(Card, "visible", lambda: Card(shared=232_384, free=140 * 10**9))
-    monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
 
     def run(**settings):
         searched.append(settings)
-        return Run(block=8, tile=3, **settings)
+        return Run(**settings)
 
     def watched(function, graph, arguments):
         before, found = len(searched), answer(function, graph, arguments)
@@ -216,7 +213,7 @@ def test_kernels_answer_too(monkeypatch, weights):
 
     searches_of, answer = [], globals()["answer"]
     monkeypatch.setitem(globals(), "answer", watched)
-    monkeypatch.setattr(searches, "new_run", run)
+    small_card(run=run)
     served = compare(nx.DiGraph, weights, graphs=1, arcs=20)
     assert len(served) >= len(searches_of) >= 18 and min(searches_of) >= 1
 

@@ -11,7 +11,6 @@ from scipy.sparse import csgraph
 import kernels
 from kernels.errors import InputError
 from kernels.graph import MAX_WEIGHT, Graph
-from kernels.library.choice import Card
 from tests.support import graphs
 
 
@@ -25,9 +24,7 @@ GRAPHS = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_card(monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: None)
+pytestmark = pytest.mark.usefixtures("no_card")
 
 
 @pytest.mark.parametrize("variant", GRAPHS)

@@ -18,8 +18,6 @@ from tests.kernels.library.test_distance_tables import (  # noqa: F401
     GRAPHS,
     chain,
     drawn,
-    no_card,
-    nothing_kept,
     on_card,
 )
 
@@ -97,7 +95,7 @@ def change_weights(graph: Graph, kinds=(np.float64, np.float32, np.int64)) -> No
 
 
 @pytest.mark.parametrize("name", DIRECTED)
-def test_without_a_card(name, no_card):  # noqa: F811
+def test_without_a_card(name, no_card):
     change_weights(DIRECTED[name]())
 
 
@@ -174,7 +172,7 @@ def assert_turns_stay(solver: Solver) -> None:
         solver.reweight(np.full(count, MAX_WEIGHT - 1))
 
 
-def test_turns_stay_without_a_card(no_card):  # noqa: F811
+def test_turns_stay_without_a_card(no_card):
     with Solver(turning(GRAPHS["streets"]().weights)) as solver:
         assert solver.graph.vertices > 16
         assert_turns_stay(solver)
@@ -196,7 +194,7 @@ def undirected() -> tuple[Graph, Graph]:
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["by the network", "by the solver"])
-def test_edges_that_lead_both_ways(known, no_card):  # noqa: F811
+def test_edges_that_lead_both_ways(known, no_card):
     both, edges = undirected()
     order = np.array([4, 0, 3, 1, 2]) if known else np.arange(5)
     with Solver(both) if known else Solver(edges, directed=False) as solver:
@@ -208,7 +206,7 @@ def test_edges_that_lead_both_ways(known, no_card):  # noqa: F811
                 assert ends == sorted((i, w) for i, w in enumerate(weights) if w < np.inf for _ in range(2))
 
 
-def test_the_unit_and_the_labels_stay(no_card):  # noqa: F811
+def test_the_unit_and_the_labels_stay(no_card):
     graph = chain(5, 10, 20)
     labels = Labels(np.array(["a", "b", "c", "d"], object))
     graph = replace(graph, network=Network(np.array([2, 0, 1], np.int32), labels=labels, unit=0.5))
@@ -239,7 +237,7 @@ def test_the_card_rounds_as_the_host_does(on_card):  # noqa: F811
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("name", FLOATS)
-def test_weights_in_float64(name, directed, no_card):  # noqa: F811
+def test_weights_in_float64(name, directed, no_card):
     if name == "negative" and not directed:
         return  # a negative cycle
     array = FLOATS[name]().tocsr()
@@ -271,7 +269,7 @@ def assert_routes(solver: Solver, weights) -> None:
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("scale", [1, 0.5], ids=["whole", "float64"])
-def test_routes_have_the_users_edges(scale, directed, no_card):  # noqa: F811
+def test_routes_have_the_users_edges(scale, directed, no_card):
     graph = parallel()
     given = graph if scale == 1 else FloatGraph(graph.indptr, graph.indices, graph.weights * 0.5)
     with Solver(given, directed=directed) as solver:
@@ -316,7 +314,7 @@ def anywhere(request):
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_weights_change_nothing(name, no_card):  # noqa: F811
+def test_wrong_weights_change_nothing(name, no_card):
     assert_refused(*WRONG[name])
 
 
@@ -339,14 +337,14 @@ def assert_refused(weights, message) -> None:
         assert solver.graph.weights.tolist() == [3]
 
 
-def test_floats_that_are_wrong(no_card):  # noqa: F811
+def test_floats_that_are_wrong(no_card):
     with Solver(FloatGraph.of(chain(3, 4))) as solver:
         for weights in ([1, np.nan], [1, -np.inf]):
             with pytest.raises(InputError, match=r"edge 1: weight .* is neither finite nor inf"):
                 solver.reweight(weights)
 
 
-def test_a_closed_solver(no_card):  # noqa: F811
+def test_a_closed_solver(no_card):
     solver = kernels.prepare(chain(3, 4))
     solver.close()
     with pytest.raises(InputError, match="is closed"):

@@ -1,17 +1,12 @@
 """SciPy's own tests of shortest paths, from its wheel, run with the functions of kernels/csgraph.py."""
 
-import functools
-
 import numpy as np
 import pytest
 from scipy.sparse.csgraph.tests import test_shortest_path as suite
 from scipy.sparse.csgraph.tests.test_shortest_path import *  # noqa: F403
 
-from kernels.library import choice, csgraph, searches
-from kernels.library.choice import Card
+from kernels.library import csgraph
 from kernels.library.searches import NO_PREDECESSOR
-from kernels.run import Run
-from tests.support.trees import CARD
 
 LARGEST = 10  # vertices of a graph in the simulator
 ON_CARD = pytest.param(True, marks=pytest.mark.simulator, id="on a card")
@@ -26,11 +21,9 @@ def compare(actual, desired, *more, compare=suite.assert_array_almost_equal):
 
 
 @pytest.fixture(autouse=True, params=[pytest.param(False, id="without a card"), ON_CARD])
-def our_functions(request, monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: CARD if request.param else None)
-    for name in ("LEAST_WORK_FOR_CARD", "SPARSE"):
-        monkeypatch.setattr(choice, name, 0)
-    monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
+def our_functions(request, no_card, small_card, monkeypatch):
+    if request.param:
+        small_card(SPARSE=0)
     question = csgraph._SupportedCall.of.__func__
 
     def of(cls, array, *args, **kwargs):

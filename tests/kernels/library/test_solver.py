@@ -23,7 +23,7 @@ from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.gpu import driver
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, csgraph, inputs, searches, solver
+from kernels.library import choice, csgraph, inputs, searches
 from kernels.library.choice import BreakEven, Card
 from kernels.run import Result, Run
 from tests.support import graphs
@@ -46,20 +46,8 @@ class Noting(Run):
 
 
 @pytest.fixture
-def on_card(monkeypatch):
-    """Choose the simulator's card for small graphs, with small blocks and nothing kept."""
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(searches, "new_run", functools.partial(Noting, block=8, tile=3))
-    monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
-    for name in ("LEAST_WORK_FOR_CARD", "SHARE"):
-        monkeypatch.setattr(choice, name, 0)
-    monkeypatch.setattr(solver, "last", solver.Last())
-
-
-@pytest.fixture
-def no_card(monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr(solver, "last", solver.Last())
+def on_card(small_card):
+    small_card(run=Noting, SHARE=0)
 
 
 def example(vertices=12, free=False):

@@ -1,0 +1,49 @@
+"""What the library chooses for: no card, or numba's simulator with small blocks."""
+
+import functools
+
+import numpy as np
+import pytest
+
+from kernels.fast import probe
+from kernels.fast.hierarchy import all_pairs, fragments
+from kernels.gpu import copies
+from kernels.library import choice, searches
+from kernels.library.choice import BreakEven, Card
+from kernels.run import Run
+from tests.support.trees import CARD
+
+
+@pytest.fixture
+def no_card(monkeypatch):
+    """Let the library see no GPU, also on a machine that has one."""
+    monkeypatch.setattr(Card, "visible", lambda: None)
+
+
+@pytest.fixture
+def small_card(monkeypatch):
+    """Return a function that lets the library choose numba's simulator for small graphs.
+
+    pays_from: the least number of sources for which a contraction hierarchy is used. bytes: of its distances on the
+    card. constants: of the modules here.
+    """
+
+    def choose(*, run=Run, pays_from=None, bytes=None, **constants):
+        changes = {
+            (Card, "visible"): lambda: CARD,
+            (searches, "new_run"): lambda **given: run(**{"waits": False, "block": 8, "tile": 3} | given),
+            (probe, "scipy_us"): lambda graph: np.inf,  # no graph is narrow
+            (choice, "LEAST_WORK_FOR_CARD"): 0,
+        }
+        for name, value in constants.items():
+            (module,) = (module for module in (choice, searches, fragments, copies) if hasattr(module, name))
+            changes[module, name] = value
+        if pays_from:
+            changes[choice, "BREAK_EVEN"] = dict.fromkeys(choice.BREAK_EVEN, BreakEven(*[pays_from] * 3))
+        if bytes:
+            of = all_pairs.ManySourceSearch
+            changes[all_pairs, "ManySourceSearch"] = functools.partial(of, bytes=bytes)
+        for (owner, name), value in changes.items():
+            monkeypatch.setattr(owner, name, value)
+
+    return choose
