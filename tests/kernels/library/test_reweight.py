@@ -151,7 +151,9 @@ def turning(weights) -> Graph:
     return kernels.with_turns(edges, forbidden=turns[:20:3], costs=dict.fromkeys(turns[1::4], 4))
 
 
-def assert_turns_stay(solver: Solver) -> None:
+def test_turns_stay(no_card):
+    solver = Solver(turning(GRAPHS["streets"]().weights))
+    assert solver.graph.vertices > 16
     count = GRAPHS["streets"]().arcs
     for seed in range(2):
         weights = np.random.default_rng(seed).integers(1, 9, count)
@@ -170,20 +172,6 @@ def assert_turns_stay(solver: Solver) -> None:
     assert (np.isfinite(closed[solver.graph.edges]) | (solver.graph.edges < 0)).all()
     with pytest.raises(InputError, match="a weight and the cost of a turn sum to more than"):
         solver.reweight(np.full(count, MAX_WEIGHT - 1))
-
-
-def test_turns_stay_without_a_card(no_card):
-    with Solver(turning(GRAPHS["streets"]().weights)) as solver:
-        assert solver.graph.vertices > 16
-        assert_turns_stay(solver)
-
-
-@pytest.mark.simulator
-@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
-def test_turns_stay_on_a_card(on_card):  # noqa: F811
-    with Solver(turning(GRAPHS["streets"]().weights)) as solver:
-        assert solver.distances([0], [5]).variant == "hierarchy/targets"
-        assert_turns_stay(solver)
 
 
 def undirected() -> tuple[Graph, Graph]:
