@@ -23,7 +23,6 @@ from tests.support.views import configured
 from workflow.measure import all_pairs
 from workflow.plan import allocation
 from workflow.publish import archive
-from workflow.views import catalogue
 
 SAMPLE = "workflow/samples/sample3.txt"  # has sinks and vertices that are not reached
 GRAPHS = {"town": graphs.grid(16), "sample": io.read_graph(ROOT / SAMPLE)}
@@ -100,9 +99,8 @@ def put(folder, project, dataset, devices=("NVIDIA H200", "NVIDIA H200"), **chan
     return path
 
 
-def test_the_archive_keeps_records_and_draws_them(project, tmp_path, monkeypatch, caplog):
-    views = [catalogue.BY_NAME[name] for name in ("all_pairs_table", "all_pairs_figure")]
-    monkeypatch.setattr(catalogue, "VIEWS", views)
+def test_the_archive_keeps_records_and_draws_them(project, tmp_path, only_views, caplog):
+    only_views("all_pairs_table", "all_pairs_figure")
     put(tmp_path, project, "sample", [SIMULATED] * 2)
     with pytest.raises(InputError, match="nothing"):
         archive.archive(tmp_path, configured())

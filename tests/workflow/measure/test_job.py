@@ -114,10 +114,9 @@ def cut_off(monkeypatch, after):
             raise CutOff
         return before(*args)
 
-    monkeypatch.setattr(rounds, "_run_checked", until)
-    with pytest.raises(CutOff):
+    with monkeypatch.context() as patched, pytest.raises(CutOff):
+        patched.setattr(rounds, "_run_checked", until)
         run()
-    monkeypatch.setattr(rounds, "_run_checked", before)
     return [json.loads(line) for line in Path("one/timings.csv.part").read_text().splitlines()][1:]
 
 
@@ -181,7 +180,6 @@ LACKS = "dijkstra/networkit .*pip install networkit"
 
 def test_a_job_with_a_missing_package_ends_before_anything_is_measured(monkeypatch):
     monkeypatch.setitem(sys.modules, "networkit", None)  # an import of it fails
-    monkeypatch.setattr(rounds, "interleave", pytest.fail)
     with pytest.raises(InputError, match=rf"^one/timings\.csv: .*{LACKS}.*protocol\.keep_going"):
         run()
     with pytest.raises(InputError, match=LACKS):
@@ -257,15 +255,15 @@ def test_jobs_hold_what_is_compared():
 
 @pytest.fixture
 def cards(monkeypatch, tmp_path):
-    """A machine with two cards, on which the test waits for none."""
+    """A machine with these cards, on which the test waits for none."""
 
     class Waits(Exception):
-        pass
+        names = ("GPU-a", "GPU-b")
 
     def wait(seconds):
         raise Waits
 
-    monkeypatch.setattr(host, "_cards", lambda: ["GPU-a", "GPU-b"])
+    monkeypatch.setattr(host, "_cards", lambda: list(Waits.names))
     monkeypatch.setattr(host.tempfile, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(host.time, "sleep", wait)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -290,9 +288,9 @@ def test_each_job_takes_a_card_of_its_own(cards, monkeypatch):
 
 def test_two_jobs_of_slurm_may_each_have_a_card_0(cards, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
-    monkeypatch.setattr(host, "_cards", lambda: ["GPU-a"])
+    cards.names = ["GPU-a"]
     with host.one_card():
-        monkeypatch.setattr(host, "_cards", lambda: ["GPU-b"])
+        cards.names = ["GPU-b"]
         with host.one_card():
             assert os.environ["CUDA_VISIBLE_DEVICES"] == "0"
             with pytest.raises(cards), host.one_card():
@@ -314,9 +312,8 @@ def test_jobs_beside_each_other_keep_to_cores_of_their_own(cards, monkeypatch, c
             assert has == set(kept)
 
 
-def test_a_machine_without_a_card_locks_none(monkeypatch, tmp_path):
-    monkeypatch.setattr(host, "_cards", list)
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    monkeypatch.setattr(host.tempfile, "gettempdir", lambda: str(tmp_path / "none"))
+def test_a_machine_without_a_card_locks_none(cards, tmp_path):
+    cards.names = []
     with host.one_card():
         assert os.environ["CUDA_VISIBLE_DEVICES"] == ""
+        assert [path.name for path in tmp_path.iterdir()] == ["nyc.npz"]

@@ -27,7 +27,7 @@ from workflow.measure import many_sources, measure
 from workflow.plan import allocation
 from workflow.publish import archive, readme
 from workflow.store import benchmarks
-from workflow.views import catalogue, compare
+from workflow.views import compare
 from workflow.views.extensions import many_sources_table
 from workflow.views.render import CROSS
 
@@ -267,8 +267,8 @@ def test_times_of_another_graph_or_card_are_not_compared(rows, tmp_path):
     assert np.isnan(elsewhere["near_far_s"].iloc[0])
 
 
-def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, monkeypatch):
-    monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME["many_sources_table"]])
+def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, only_views):
+    only_views("many_sources_table")
     results = tmp_path / "results"
     kept = results / "archive/test-card"
     found = [measurement(NEAR_FAR, "nyc", seconds=0.0025)]

@@ -412,9 +412,9 @@ def test_collect_refuses_a_cell_without_provenance(content):
 
 
 @pytest.fixture
-def undrawn(monkeypatch):
+def undrawn(only_views):
     """Archiving draws nothing, which takes long; test_an_archive_holds_its_tables_and_figures draws."""
-    monkeypatch.setattr(archive, "draw_archive", lambda *args: None)
+    only_views()
 
 
 def run_archive(default="h200"):

@@ -17,10 +17,10 @@ NAIVE, CPU, FLAG = "bellman_ford/naive", "dijkstra/scipy", "bellman_ford/stride_
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, only_views, monkeypatch):
     """The test's own folder is the working directory; archiving draws nothing, which takes long."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(archive, "draw_archive", lambda *args: None)
+    only_views()
 
 
 def write(table, rows, found):

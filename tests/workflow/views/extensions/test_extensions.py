@@ -25,7 +25,7 @@ from workflow.plan.protocol import Protocol
 from workflow.publish import archive
 from workflow.store import benchmarks, columns, measurements, paper
 from workflow.store.tables import define, of_family
-from workflow.views import catalogue, plots, render
+from workflow.views import plots, render
 from workflow.views.extensions import figure8, peak_table, table6
 
 ROOT = Path(__file__).parents[4]
@@ -545,8 +545,8 @@ def test_table_7_has_a_row_for_each_variant_and_problem(tmp_path):
     assert "- No measurement.\n" in (tmp_path / "none/table7.md").read_text()
 
 
-def test_only_an_archive_with_a_small_road_network_has_table_7(tmp_path, monkeypatch):
-    monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME["table7"]])
+def test_only_an_archive_with_a_small_road_network_has_table_7(tmp_path, only_views):
+    only_views("table7")
     config = configured(datasets={name: entry | {"format": "dimacs"} for name, entry in (DATASETS | ROME).items()})
     for dataset, there in (("nyc", False), ("rome", True)):
         rows = of_rome({("bellman_ford/naive", "nyc"): 1.0}).assign(dataset=dataset)
@@ -555,8 +555,8 @@ def test_only_an_archive_with_a_small_road_network_has_table_7(tmp_path, monkeyp
         assert (folder / "table7.md").exists() == there
 
 
-def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, monkeypatch):
-    monkeypatch.setattr(catalogue, "VIEWS", [catalogue.BY_NAME[name] for name in ("table6", "figure8", "peak_table")])
+def test_archive_keeps_sources_and_peak_and_the_tables_show_them(rows, searches, tmp_path, only_views):
+    only_views("table6", "figure8", "peak_table")
     results = tmp_path / "results"
     written(searches, results / "sources/nyc.csv")
     shutil.move(peaks(tmp_path), results / "peak.csv")
