@@ -42,10 +42,10 @@ def test_both_tools_run_and_one_that_fails_is_named(sanitizer):
     assert len(sanitizer()) == 3
 
 
-def test_what_is_missing_is_said(sanitizer, monkeypatch):
+def test_what_is_missing_is_said(sanitizer, monkeypatch, request):
     with pytest.raises(SystemExit, match="dijkstra/cpu"):
         sanitize.main(["dijkstra/cpu"])
-    monkeypatch.setattr(sanitize.card, "gpu_visible", lambda: False)
+    request.getfixturevalue("as_without_gpu")
     with pytest.raises(SystemExit, match="nvidia-smi"):
         sanitize.main([])
     monkeypatch.setenv("PATH", "")

@@ -1,10 +1,11 @@
-"""What the library chooses for: no card, or numba's simulator with small blocks."""
+"""The machine that the library sees: without a card, with numba's simulator and small blocks, or with little memory."""
 
 import functools
 
 import numpy as np
 import pytest
 
+from kernels import memory
 from kernels.fast import probe
 from kernels.fast.hierarchy import all_pairs, fragments
 from kernels.gpu import copies
@@ -17,11 +18,22 @@ from tests.support.trees import CARD
 @pytest.fixture
 def no_card(monkeypatch):
     """Let the library see no GPU, also on a machine that has one."""
-    monkeypatch.setattr(Card, "visible", lambda: None)
+    monkeypatch.setattr(choice, "gpu_usable", lambda: False)
 
 
 @pytest.fixture
-def small_card(monkeypatch):
+def hierarchy_from(monkeypatch):
+    """Return a function that sets `choice.BREAK_EVEN` to one number, or one BreakEven, for all kinds of search."""
+
+    def choose(least):
+        least = least if isinstance(least, BreakEven) else BreakEven(least, least, least)
+        monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, least))
+
+    return choose
+
+
+@pytest.fixture
+def small_card(hierarchy_from, monkeypatch):
     """Return a function that lets the library choose numba's simulator for small graphs.
 
     pays_from: the least number of sources for which a contraction hierarchy is used. bytes: of its distances on the
@@ -39,7 +51,7 @@ def small_card(monkeypatch):
             (module,) = (module for module in (choice, searches, fragments, copies) if hasattr(module, name))
             changes[module, name] = value
         if pays_from:
-            changes[choice, "BREAK_EVEN"] = dict.fromkeys(choice.BREAK_EVEN, BreakEven(*[pays_from] * 3))
+            hierarchy_from(pays_from)
         if bytes:
             of = all_pairs.ManySourceSearch
             changes[all_pairs, "ManySourceSearch"] = functools.partial(of, bytes=bytes)
@@ -47,3 +59,9 @@ def small_card(monkeypatch):
             monkeypatch.setattr(owner, name, value)
 
     return choose
+
+
+@pytest.fixture
+def with_memory(monkeypatch):
+    """Return a function that gives the host so many bytes of memory."""
+    return lambda bytes: monkeypatch.setattr(memory, "host_memory", lambda: bytes)

@@ -105,8 +105,8 @@ def test_predecessors_that_go_in_a_circle():
 
 
 @pytest.mark.parametrize("leaves", [50, 200])
-def test_a_hubs_arcs_are_read_a_fixed_number_of_times(leaves, monkeypatch):
-    monkeypatch.setattr(Counted, "reads", 0)
+def test_a_hubs_arcs_are_read_a_fixed_number_of_times(leaves):
+    Counted.reads = 0
     star = graph_of(leaves + 1, [(0, v, v) for v in range(1, leaves + 1)])
     heads, distances = star.indices.view(Counted), np.arange(leaves + 1)
     predecessors = np.array([-1] + [0] * leaves)

@@ -539,8 +539,8 @@ def test_scipy_searches_a_narrow_graph(make, variant):
 
 
 @pytest.mark.gpu
-def test_many_sources_in_a_hierarchy(monkeypatch):
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1500, 50, 2)))
+def test_many_sources_in_a_hierarchy(hierarchy_from):
+    hierarchy_from(choice.BreakEven(1500, 50, 2))
     on = graphs.grid(3000)
     sources = np.random.default_rng(0).permutation(3000)[:1500]
     expected = csgraph.dijkstra(on.to_scipy(), indices=sources)
@@ -564,10 +564,10 @@ def town(n: int) -> Graph:
 
 
 @pytest.fixture
-def few(monkeypatch):
+def few(hierarchy_from, monkeypatch):
     """A hierarchy pays for one source."""
     monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1, 1, 1)))
+    hierarchy_from(1)
 
 
 def as_type(distances, dtype):
@@ -688,9 +688,8 @@ def test_targets_one_source_after_the_other():
 @pytest.mark.gpu
 @pytest.mark.parametrize("hierarchy", [True, False])
 @pytest.mark.parametrize("reverse", [True, False])
-def test_the_nearest_vertices_and_those_within_a_limit(hierarchy, reverse, monkeypatch):
-    least = choice.BreakEven(1, 1, 1) if hierarchy else choice.BreakEven(10**9, 10**9, 10**9)
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, least))
+def test_the_nearest_vertices_and_those_within_a_limit(hierarchy, reverse, hierarchy_from):
+    hierarchy_from(1 if hierarchy else 10**9)
     on, sources = town(20_000), np.random.default_rng(5).integers(0, 20_003, 150)
     array = on.to_scipy().T.tocsr() if reverse else on.to_scipy()
     distances = csgraph.dijkstra(array, indices=sources)
@@ -713,8 +712,8 @@ def test_the_nearest_vertices_and_those_within_a_limit(hierarchy, reverse, monke
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("directed", [True, False], ids=["directed", "undirected"])
-def test_centralities_in_a_hierarchy(directed, monkeypatch):
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, choice.BreakEven(1500, 50, 2)))
+def test_centralities_in_a_hierarchy(directed, hierarchy_from):
+    hierarchy_from(choice.BreakEven(1500, 50, 2))
     streets = graphs.grid(3000, HALF_FREE if directed else graphs.WEIGHTS)
     kept = np.random.default_rng(0).random(streets.arcs) < (0.9 if directed else 1)
     on = Graph.from_arcs(3001, streets.tails[kept], streets.indices[kept], streets.weights[kept])

@@ -428,15 +428,15 @@ def test_a_small_file_that_inflates_to_much_is_refused_at_once(put, compress, na
     ("form", "content"),
     [("text", "2147483647 0\n"), ("dimacs", "p sp 5 2147483647\n"), ("snap", "# Nodes: 5 Edges: 2147483647\n1 2\n")],
 )
-def test_a_header_that_asks_for_more_memory_than_there_is(put, monkeypatch, form, content):
-    monkeypatch.setattr(memory, "host_memory", lambda: 16 << 30)
+def test_a_header_that_asks_for_more_memory_than_there_is(put, with_memory, form, content):
+    with_memory(16 << 30)
     with pytest.raises(InputError, match=r"graph\.txt: .* has 17,179,869,184"):
         FORMS[form][0](put(content))
 
 
-def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
+def test_arcs_without_counts_are_limited_by_memory(put, with_memory, monkeypatch):
     short_pieces(monkeypatch)
-    monkeypatch.setattr(memory, "host_memory", lambda: 1500 * memory.BYTES_OF_ARC)
+    with_memory(1500 * memory.BYTES_OF_ARC)
     unreadable_after_some(monkeypatch)
     path = put("1 2\n" * 10**5)
     with pytest.raises(InputError, match="150,000"):
@@ -452,8 +452,8 @@ def test_arcs_without_counts_are_limited_by_memory(put, monkeypatch):
         lambda to: Graph.from_arcs(10**6, [0], [1], [2]),
     ],
 )
-def test_a_graph_larger_than_memory_is_not_begun(tmp_path, monkeypatch, make):
-    monkeypatch.setattr(memory, "host_memory", lambda: 1 << 20)
+def test_a_graph_larger_than_memory_is_not_begun(tmp_path, with_memory, make):
+    with_memory(1 << 20)
     with pytest.raises(InputError, match="1,048,576"):
         make(tmp_path / "out.txt")
     assert list(tmp_path.iterdir()) == []
@@ -763,10 +763,10 @@ def test_an_array_of_scipy_with_an_index_out_of_range(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["some.mtx", "some.npz"])
-def test_an_array_that_does_not_fit_in_memory(put, tmp_path, monkeypatch, name):
+def test_an_array_that_does_not_fit_in_memory(put, tmp_path, with_memory, name):
     put(MARKET.format("integer general") + "1 2 5\n3 1 0\n", "some.mtx")
     sparse.save_npz(tmp_path / "some.npz", ARRAY)
-    monkeypatch.setattr(memory, "host_memory", lambda: 100)
+    with_memory(100)
     with pytest.raises(InputError, match=rf"{name}: .* has 100: "):
         io.read_graph(tmp_path / name)
 

@@ -110,19 +110,6 @@ def test_where_the_disk_has_no_locks_it_is_measured_and_said(out, monkeypatch, c
     assert list(out.parent.iterdir()) == []
 
 
-def test_where_the_disk_has_no_locks_but_one_is_required_it_is_refused(out, monkeypatch):
-    def none(file, how):
-        raise OSError(errno.ENOSYS, "Function not implemented")
-
-    monkeypatch.setattr(fcntl, "flock", none)
-    with (
-        pytest.raises(InputError, match=f"^{out.parent}: "),
-        lock.held(out, "written", required=True),
-    ):
-        pytest.fail("it was written")
-    assert list(out.parent.iterdir()) == []
-
-
 @pytest.mark.parametrize("kind", ["file", "link", "folder", "pipe"])
 def test_what_is_not_a_lock_is_kept(out, kind):
     path, notes = out.with_name("nyc.csv.lock"), out.with_name("notes")

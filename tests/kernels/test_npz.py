@@ -8,7 +8,6 @@ import zipfile
 import numpy as np
 import pytest
 
-from kernels import memory
 from kernels.errors import InputError
 from kernels.fast.hierarchy import elimination
 from kernels.graph import Graph
@@ -284,9 +283,9 @@ def test_a_hierarchy_of_more_bytes_than_its_graph_can_have(refused, monkeypatch)
     assert "bytes, at most" in refused("hierarchy", large)
 
 
-def test_more_bytes_than_there_is_memory(kind, tmp_path, monkeypatch):
+def test_more_bytes_than_there_is_memory(kind, tmp_path, with_memory, monkeypatch):
     (tmp_path / "large.npz").write_bytes(zipped(members(WHOLE[kind]) | {"a": bytes(10**4)}, zipfile.ZIP_DEFLATED))
-    monkeypatch.setattr(memory, "host_memory", lambda: 10**4)
+    with_memory(10**4)
     monkeypatch.setattr(np.lib.format, "read_array", None)  # nothing is read
     with pytest.raises(InputError, match=r"large\.npz: .* 1\d,\d+ bytes "):
         load(kind, tmp_path / "large.npz")

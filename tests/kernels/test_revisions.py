@@ -1,7 +1,6 @@
 """Revisions, which stand for a variant's PTX, and settings, which stand for the protocol."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 from kernels.gpu.compiler import cuda, uint32
 from kernels.registry import VARIANTS
@@ -11,9 +10,7 @@ from workflow.plan.protocol import Protocol
 from workflow.store import revisions
 
 
-def test_a_part_of_a_kernel_may_become_a_function(monkeypatch):
-    monkeypatch.setattr(cuda.dispatcher, "get_current_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
-
+def test_a_part_of_a_kernel_may_become_a_function():
     @cuda.jit(device=True)
     def third(out):
         return out[0] // 3
@@ -24,7 +21,7 @@ def test_a_part_of_a_kernel_may_become_a_function(monkeypatch):
     def parted(out):
         out[0] = third(out)
 
-    first, second = (cuda.compile_ptx(kernel, (uint32[::1],), cc=(9, 0))[0] for kernel in (whole, parted))
+    first, second = (ptx.compiled(kernel, (uint32[::1],), (9, 0)) for kernel in (whole, parted))
     assert ptx.digest(first) == ptx.digest(second)
 
 

@@ -1,7 +1,6 @@
 """Blocked Floyd-Warshall: cases beyond the small random graphs of test_kernels.py."""
 
 from functools import cache
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +12,11 @@ from kernels.fast import blocked_floyd_warshall as blocked
 from kernels.fast import peak
 from kernels.fast import staged_floyd_warshall as staged
 from kernels.fast.blocked_floyd_warshall import TileShape
-from kernels.gpu.compiler import cuda, types
+from kernels.gpu.compiler import types
 from kernels.graph import Graph
 from kernels.registry import VARIANTS
 from kernels.run import Run
+from tests import revisions
 
 CARD = Run(tile=32)
 ROUND = 3 * 4 + 3  # launches for 13 vertices in tiles of 4, all in one shape
@@ -191,10 +191,8 @@ def test_the_peak_refuses_a_wrong_result(monkeypatch):
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_the_chains_compile_to_one_instruction_a_relaxation(packed, monkeypatch):
-    card = SimpleNamespace(compute_capability=(9, 0))
-    monkeypatch.setattr(cuda.dispatcher, "get_current_device", lambda: card)
+def test_the_chains_compile_to_one_instruction_a_relaxation(packed):
     arrays = (types.Array(types.uint32, 1, "C"),) * 2
-    ptx, _ = cuda.compile_ptx(peak.chains_kernel(packed).py_func, (types.uint32, types.uint32, *arrays), cc=(9, 0))
+    ptx = revisions.compiled(peak.chains_kernel(packed).py_func, (types.uint32, types.uint32, *arrays), (9, 0))
     assert ptx.count("min.u16x2" if packed else "min.u32") == peak.CHAINS
     assert ".local" not in ptx

@@ -310,7 +310,7 @@ def test_one_source(shape, shared):
         check(shape, "sssp", result, source, full_check=100, checked_rows=1)
 
 
-def test_the_kernels_of_empty_levels_are_prepared_too(monkeypatch):
+def test_the_kernels_of_empty_levels_are_prepared_too(monkeypatch, request):
     """Otherwise they would be compiled while the search of a larger graph is timed."""
     on, run, ready = Graph.from_arcs(2, [0, 1], [1, 0], [1, 1]), Run(block=4), []
     search = OneSource(on, run)
@@ -318,7 +318,7 @@ def test_the_kernels_of_empty_levels_are_prepared_too(monkeypatch):
     launched = {kernel for _, count, kernel, *_ in search.plan if count}
     assert launched < kernels
     distances = run.allocate((2, np.uint32))[0]
-    monkeypatch.setattr("kernels.gpu.card.gpu_visible", lambda: True)
+    request.getfixturevalue("as_with_gpu")
     monkeypatch.setattr(run, "prepare_async", lambda *launches: ready.append({launch[0] for launch in launches}))
     search.search(0, distances)
     *alone, together = ready
@@ -402,10 +402,10 @@ def test_pieces_fit_in_the_memory_that_is_free_now():
     assert list(map(len, searches.pieces(sources))) == [min(group, 30 - start) for start in range(0, 30, group)]
 
 
-def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch):
+def test_a_piece_takes_no_more_than_is_free_on_the_card(monkeypatch, request):
     searches = all_pairs.ManySourceSearch(graphs.grid(30), reduces=False, run=Run(block=4), bytes=10**6)
     group, needed = searches.many.group, searches.many.source_bytes
-    monkeypatch.setattr(all_pairs.card, "gpu_visible", lambda: True)
+    request.getfixturevalue("as_with_gpu")
     for groups in (1, 2):
         monkeypatch.setattr(all_pairs.card, "free_memory", lambda groups=groups: groups * group * needed * 10 // 9 + 1)
         assert searches.columns(30, needed) == groups * group

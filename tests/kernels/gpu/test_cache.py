@@ -54,7 +54,7 @@ def cache(tmp_path, monkeypatch):
 def compiled(cache, monkeypatch):
     """The names of the kernels that were compiled."""
     no_card.install(monkeypatch.setattr)
-    monkeypatch.setattr(no_card, "COMPILED", [])
+    no_card.COMPILED.clear()
     return no_card.COMPILED
 
 

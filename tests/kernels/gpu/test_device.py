@@ -114,14 +114,13 @@ def loop():
 
 
 @pytest.fixture
-def driver(loop, monkeypatch):
+def driver(loop, as_with_gpu, monkeypatch):
     loop.driver = driver = Driver()
     monkeypatch.setattr(launching, "_launch_loop", lambda: loop.compiled)
     monkeypatch.setattr(launching, "driver", driver)
     monkeypatch.setattr(internals, "compiled_kernel", lambda kernel, *_: (kernel, kernel >= 100))
     monkeypatch.setattr(launching, "check_arguments", lambda: None)
     monkeypatch.setattr(launching, "SHARED_LIMITS", {})
-    monkeypatch.setattr(runs.card, "gpu_visible", lambda: True)
     return driver
 
 
@@ -206,18 +205,15 @@ def test_a_run_that_waits_launches_by_the_compiled_loop(driver):
     assert driver[4:] == [first(0), "wait"] and run.launches == 3
 
 
-def test_a_run_that_does_not_wait_compiles_no_loop_and_lays_out_arguments_when_it_launches(driver, monkeypatch):
-    laid_out, as_passed = [], internals.as_passed
-    monkeypatch.setattr(internals, "as_passed", lambda a: laid_out.append(a) or as_passed(a))
+def test_a_run_that_does_not_wait_compiles_no_loop(driver, monkeypatch):
     monkeypatch.setattr(launching, "_launch_loop", None)
     run = Run(waits=False)
     run.launch(FIRST, times=2)
     run.prepare_async(FIRST)()
-    laid_out.clear()
     launch = run.prepare(FIRST)
-    assert len(driver) == 3 and laid_out == []
+    assert len(driver) == 3
     launch()
-    assert driver == [first(0), first(1), first(0), first(0)] and laid_out == [9] and run.launches == 4
+    assert driver == [first(0), first(1), first(0), first(0)] and run.launches == 4
 
 
 def test_arguments_as_numba_passes_them():
@@ -350,20 +346,11 @@ def test_for_a_few_bytes_it_is_not_asked_how_many_are_free(monkeypatch):
         Run().require(1001)
 
 
-def test_without_a_driver_there_is_no_card(monkeypatch):
-    def missing(name):
-        raise OSError(f"{name} is not there")
-
-    monkeypatch.setattr(driver_without_numba.ctypes, "CDLL", missing)
-    assert driver_without_numba.cards.__wrapped__() == 0
-
-
 @pytest.mark.parametrize(
     ("failed", "said"),
     [(None, r"pip install .*\[cu13\]"), ("no device\n(999)", r"its driver \(no device \(999\)\): check nvidia-smi$")],
 )
-def test_what_needs_a_gpu_says_what_is_missing(monkeypatch, failed, said):
-    monkeypatch.setattr(cards, "gpu_visible", lambda: False)
+def test_what_needs_a_gpu_says_what_is_missing(as_without_gpu, monkeypatch, failed, said):
     monkeypatch.setattr(cards, "cards", lambda: 1)
     monkeypatch.setattr(cards.cuda.cudadrv.driver.driver, "initialization_error", failed)
     with pytest.raises(InputError, match=rf"^peak needs a GPU, but .*{said}"):

@@ -13,12 +13,10 @@ from scipy import sparse
 from scipy.sparse import csgraph as scipys
 
 import kernels.csgraph
-from kernels import memory
 from kernels.errors import InputError
-from kernels.library import csgraph, searches
-from kernels.library.choice import Card
+from kernels.library import choice, csgraph
 from tests.support.pages import blocks
-from tests.support.trees import CARD, assert_trees, lengths
+from tests.support.trees import assert_trees, lengths
 
 ROOT = Path(__file__).parents[3]
 FUNCTIONS = [name for name in csgraph.__all__ if name != "NegativeCycleError"]
@@ -189,11 +187,11 @@ def test_up_to_a_limit(limit, directed, not_scipy):
 
 @pytest.mark.simulator
 @pytest.mark.parametrize(("tree", "bytes_of_pair"), [(False, 8), (True, 12)])
-def test_rows_up_to_a_limit_that_do_not_fit_in_memory(tree, bytes_of_pair, not_scipy, monkeypatch):
+def test_rows_up_to_a_limit_that_do_not_fit_in_memory(tree, bytes_of_pair, not_scipy, with_memory):
     array = random_array()
     csgraph.dijkstra(array, indices=0, limit=1)  # reads it, which takes more
     for more in (0, 1):
-        monkeypatch.setattr(memory, "host_memory", lambda more=more: 3 * N * bytes_of_pair - more)
+        with_memory(3 * N * bytes_of_pair - more)
         what = "paths from 3 sources" if tree else f"distances from 3 sources to {N} vertices"
         message = rf"{what} take {3 * N * bytes_of_pair} bytes of memory.*: take fewer sources at once"
         with pytest.raises(InputError, match=message) if more else contextlib.nullcontext():
@@ -302,9 +300,8 @@ def test_floyd_warshall_overwrites_no_array_of_another_type(not_scipy):
 
 @pytest.mark.parametrize("asked", [csgraph.floyd_warshall, csgraph.shortest_path])
 @pytest.mark.parametrize("overwrite", [True, False])
-def test_an_array_in_fortrans_order_is_solved_without_a_card(asked, overwrite, monkeypatch):
+def test_an_array_in_fortrans_order_is_solved_without_a_card(asked, overwrite, no_card):
     """SciPy 1.17 returns the weights of such an array."""
-    monkeypatch.setattr(Card, "visible", lambda: None)
     dense = random_array().toarray()
     given = np.asfortranarray(dense)
     np.testing.assert_array_equal(asked(given, overwrite=overwrite), scipys.floyd_warshall(dense))
@@ -365,17 +362,17 @@ def answer(module, asked):
 
 
 @pytest.mark.parametrize("asked", ASKED.values(), ids=ASKED)
-def test_what_is_not_for_the_card_is_scipys(asked, on_card, monkeypatch):
-    monkeypatch.setattr(searches, "new_run", None)
+def test_what_is_not_for_the_card_is_scipys(asked, on_card):
+    """A search on the card would fail, because this process has none and no simulator."""
     (found, warned), (expected, said) = answer(csgraph, asked), answer(scipys, asked)
     np.testing.assert_array_equal(found, expected)
     assert warned == said
 
 
-def test_without_a_card_and_where_a_graph_is_small_scipy_answers(monkeypatch):
-    monkeypatch.setattr(searches, "new_run", None)
-    for card in (None, CARD):
-        monkeypatch.setattr(Card, "visible", lambda card=card: card)
-        for name in FUNCTIONS:
-            expected = getattr(scipys, name)(random_array())
-            np.testing.assert_array_equal(getattr(csgraph, name)(random_array()), expected)
+@pytest.mark.parametrize("small", [False, True])
+def test_without_a_card_and_where_a_graph_is_small_scipy_answers(small, no_card, small_card):
+    if small:
+        small_card(LEAST_WORK_FOR_CARD=choice.LEAST_WORK_FOR_CARD)
+    for name in FUNCTIONS:
+        expected = getattr(scipys, name)(random_array())
+        np.testing.assert_array_equal(getattr(csgraph, name)(random_array()), expected)

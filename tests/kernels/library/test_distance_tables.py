@@ -258,9 +258,11 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
-def assert_selections(graph, array):
+def assert_selections(graph, array, step=1):
+    """step: check every step-th combination of sources and directions."""
     n = array.shape[0]
-    for i, (sources, reverse) in enumerate(itertools.product((drawn(n, 6), [n - 1], []), (False, True))):
+    cases = enumerate(itertools.product((drawn(n, 6), [n - 1], []), (False, True)))
+    for i, (sources, reverse) in itertools.islice(cases, 0, None, step):
         there = array.T.tocsr() if reverse else array
         for k in (3, *((1, n), (1, 10**6), (n, 10**6))[i % 3]):
             assert_same(kernels.nearest(graph, sources, k, reverse=reverse), csr(there, sources, k=k))
@@ -278,7 +280,7 @@ def test_selections_without_a_card(name, no_card):
 @pytest.mark.parametrize("name", ON_CARD)
 def test_selections_on_a_card(name, on_card):
     graph = (GRAPHS | FLOATS)[name]()
-    assert_selections(graph, graph.to_scipy() if isinstance(graph, Graph) else graph)
+    assert_selections(graph, graph.to_scipy() if isinstance(graph, Graph) else graph, step=3)
 
 
 def test_negative_weights_have_nearest_vertices_and_no_limit(no_card):

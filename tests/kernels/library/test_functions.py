@@ -3,7 +3,6 @@
 import copy
 import dataclasses
 import functools
-import importlib.util
 import json
 import re
 import subprocess
@@ -18,7 +17,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 import kernels
-from kernels import centrality, io, memory
+from kernels import centrality, io
 from kernels.errors import InputError, NotEnoughMemory
 from kernels.fast import multi_source
 from kernels.fast.floats import FloatGraph
@@ -29,17 +28,16 @@ from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, Distances
 from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
 from kernels.registry import VARIANTS
-from kernels.run import Result, Run
+from kernels.run import Result
 from tests.support import graphs
+from tests.support.recorder import Recorder
 from tests.support.trees import CARD
 
 ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "workflow" / "samples" / "sample3.txt"  # sinks, unreachable vertices, parallel arcs, a loop
 
 
-@pytest.fixture(autouse=True)
-def no_card(monkeypatch):
-    monkeypatch.setattr(choice, "gpu_usable", lambda: False)
+pytestmark = pytest.mark.usefixtures("no_card")
 
 
 def sample(form):
@@ -80,7 +78,7 @@ def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
     graph = random_graph(5, 9)
     assert choose_sssp(graph, None)[0] == "dijkstra/scipy"
     assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "networkit", None)  # as if it were not there
     assert choose_apsp(graph, None) == ("dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed")
 
 
@@ -115,18 +113,17 @@ def test_one_source_on_a_card():
 
 
 @pytest.mark.parametrize("least", [0, 1])
-def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(monkeypatch, least):
+def test_the_choice_knows_what_multi_source_apsp_keeps_in_shared_memory(least):
     """With one byte less than its kernel needs, another variant is chosen."""
+    asked = []
+
+    class Asking(Recorder):
+        def launch(self, *launches, times=1):
+            asked.append(launches[0][4])
+
     graph = random_graph(300, 600)
     graph.weights[0] = least
-    asked = []
-    monkeypatch.setattr(Run, "launch", lambda run, *launches: asked.append(launches[0][4]))
-    for method in ("require", "download"):
-        monkeypatch.setattr(Run, method, lambda *anything: None)
-    for method in ("upload_untimed", "allocate"):
-        monkeypatch.setattr(Run, method, lambda run, *arrays: list(arrays))
-    run = Run(on_gpu=False, shared=10**6)
-    multi_source.apsp(graph, Result.poisoned("apsp", 300), run)
+    multi_source.apsp(graph, Result.poisoned("apsp", 300), Asking(shared=10**6))
     (needed,) = asked
     assert choose_apsp(graph, Card(needed, CARD.free))[0] == "bellman_ford/multi_source_apsp"
     assert choose_apsp(graph, Card(needed - 1, CARD.free))[0] == "floyd_warshall/blocked16"
@@ -593,15 +590,6 @@ def test_wrong_values_are_refused_before_a_search(arrays, message, tmp_path):
             ask(Graph(*arrays))
 
 
-def test_the_values_of_a_graph_are_looked_at_once(monkeypatch):
-    looked, of = [], Graph.check_values
-    monkeypatch.setattr(Graph, "check_values", lambda graph: looked.append(1) or of(graph))
-    graph = Graph(int32(0, 1, 1), int32(1), int32(MAX_WEIGHT))
-    for source in (0, 1):
-        kernels.shortest_paths(graph, source)
-    assert len(looked) == 1
-
-
 def test_a_packed_graph_that_cannot_be_read(tmp_path):
     np.save(tmp_path / "array.npy", int32(1))
     (tmp_path / "array.npy").rename(tmp_path / "array.npz")
@@ -671,9 +659,9 @@ def test_paths_have_the_order_of_the_sources(sources, share, scale, monkeypatch)
     np.testing.assert_array_equal(found.predecessors, predecessors, strict=True)
 
 
-def test_paths_one_by_one_where_those_of_all_pairs_do_not_fit_in_memory(monkeypatch):
+def test_paths_one_by_one_where_those_of_all_pairs_do_not_fit_in_memory(with_memory):
     graph = random_graph(40, 90)
-    monkeypatch.setattr(memory, "host_memory", lambda: FLOAT_BYTES * 40 * 10)
+    with_memory(FLOAT_BYTES * 40 * 10)
     found = kernels.prepare(graph).paths_from(range(10))
     np.testing.assert_array_equal(found.distances, csgraph.dijkstra(graph.to_scipy(), indices=range(10)))
 
@@ -718,14 +706,9 @@ def test_no_sources():
 
 
 def test_scipy_is_asked_in_pieces(monkeypatch):
-    asked, dijkstra = [], csgraph.dijkstra
     monkeypatch.setattr(searches, "PIECE", 2 * 13)
-    monkeypatch.setattr(
-        csgraph, "dijkstra", lambda *a, **more: asked.append(len(more["indices"])) or dijkstra(*a, **more)
-    )
     found = kernels.distances(SAMPLE, range(5))
-    assert asked == [2, 2, 1]
-    np.testing.assert_array_equal(found.distances, dijkstra(sample("csr"), indices=range(5)))
+    np.testing.assert_array_equal(found.distances, csgraph.dijkstra(sample("csr"), indices=range(5)))
 
 
 @pytest.mark.parametrize(
@@ -759,9 +742,9 @@ def streets():
 
 
 @pytest.fixture
-def few(monkeypatch):
+def few(hierarchy_from):
     """Let a hierarchy pay for few sources."""
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(500, 50, 2)))
+    hierarchy_from(BreakEven(500, 50, 2))
 
 
 @pytest.mark.parametrize(
@@ -796,10 +779,10 @@ def test_how_many_sources_decides(graph, sources, card, variant, reason, few):
     assert chosen == variant and re.search(reason, why), why
 
 
-def test_all_pairs_are_chosen_if_they_fit_in_the_hosts_memory(few, monkeypatch):
+def test_all_pairs_are_chosen_if_they_fit_in_the_hosts_memory(few, with_memory):
     needed = HOST_BYTES * 2500**2
     for free, start in ((needed, "all pairs, since 499 of 2,500"), (needed - 1, "one source after the other, since")):
-        monkeypatch.setattr(memory, "host_memory", lambda free=free: free)
+        with_memory(free)
         assert choose_many(graphs.grid(2500), 499, CARD)[1].startswith(start)
 
 
@@ -810,9 +793,9 @@ def test_the_choice_knows_what_a_path_of_a_hierarchy_takes_of_shared_memory(stre
     assert chosen != "hierarchy/many_sources", why
 
 
-def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
+def test_many_sources_of_a_graph_without_separators(with_memory, monkeypatch, few):
     """The host has no memory for all pairs; the reason says why there is no hierarchy."""
-    monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
+    with_memory(10**7)
     chosen, why = choose_many(graphs.sparse(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
     assert "no road network" in why
@@ -822,9 +805,9 @@ def test_many_sources_of_a_graph_without_separators(monkeypatch, few):
     assert re.search(r"\d+ vertices high, .* 9:", why), why
 
 
-def test_without_pymetis_there_is_no_hierarchy(monkeypatch, few):
+def test_without_pymetis_there_is_no_hierarchy(with_memory, monkeypatch, few):
     monkeypatch.setitem(sys.modules, "pymetis", None)  # an import of it fails
-    monkeypatch.setattr(memory, "host_memory", lambda: 10**7)
+    with_memory(10**7)
     chosen, why = choose_many(graphs.grid(10_000), 2000, CARD)
     assert chosen == "delta_stepping/near_far"
     assert "pip install pymetis" in why

@@ -1,7 +1,6 @@
 """kernels.prepare: layouts, threads, closing, results on the card; and what is kept of an array."""
 
 import contextlib
-import dataclasses
 import functools
 import gc
 import inspect
@@ -20,11 +19,10 @@ import kernels
 from kernels.errors import InputError
 from kernels.fast import floats, near_far, near_far_layout, probe
 from kernels.fast.floats import FloatGraph
-from kernels.fast.hierarchy import all_pairs
 from kernels.gpu import driver
 from kernels.graph import INF, MAX_WEIGHT, Graph
 from kernels.library import choice, csgraph, inputs, searches
-from kernels.library.choice import BreakEven, Card
+from kernels.library.choice import HIERARCHY_REDUCED, HIERARCHY_ROWS, BreakEven, Card
 from kernels.run import Result, Run
 from tests.support import graphs
 from tests.support.forks import forks, in_a_fork
@@ -84,11 +82,10 @@ def test_what_is_on_the_card_stays_there(free, on_card):
 
 
 @pytest.mark.simulator
-def test_a_solver_shows_graph_card_and_what_is_prepared(on_card, monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: dataclasses.replace(CARD, name="NVIDIA H200"))
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(1, 1, 1)))
+def test_a_solver_shows_graph_card_and_what_is_prepared(small_card):
+    small_card(pays_from=1, SHARE=0)
     graph = graphs.grid(36)
-    given = f"Solver(graph: 36 vertices, {graph.arcs} arcs; NVIDIA H200"
+    given = f"Solver(graph: 36 vertices, {graph.arcs} arcs; {CARD.name}"
     with kernels.Solver(graph) as solver:
         assert repr(solver) == f"{given})"
         solver.shortest_paths(0)
@@ -155,7 +152,7 @@ def test_results_left_on_the_card_are_the_callers(on_card):
 
 
 @pytest.mark.simulator
-def test_what_cannot_be_left_on_the_card(on_card, monkeypatch):
+def test_what_cannot_be_left_on_the_card(on_card):
     for graph in (FloatGraph.of(example()), chain(MAX_WEIGHT, 5)):
         with (
             pytest.raises(InputError, match=r'graph: out="device" .* 2\^31 - 2'),
@@ -164,7 +161,9 @@ def test_what_cannot_be_left_on_the_card(on_card, monkeypatch):
             solver.shortest_paths(0, out="device")
     with pytest.raises(InputError, match='out must be "host" or "device", not \'gpu\''):
         kernels.prepare(example()).shortest_paths(0, out="gpu")
-    monkeypatch.setattr(Card, "visible", lambda: None)
+
+
+def test_without_a_card_nothing_is_left_there(no_card):
     with pytest.raises(InputError, match='out="device": no GPU is visible'):
         kernels.prepare(example()).shortest_paths(0, out="device")
 
@@ -228,8 +227,8 @@ def test_a_process_that_is_forked_while_a_thread_searches(weight, no_card, monke
 
 
 @forks
-def test_a_process_that_is_forked_while_the_card_is_taken(monkeypatch):
-    monkeypatch.setattr(Card, "visible", lambda: CARD)
+def test_a_process_that_is_forked_while_the_card_is_taken(small_card, monkeypatch):
+    small_card()
     monkeypatch.setattr(driver, "simulated", lambda: True)
     made, reached, release = kernels.Solver(chain(1)), threading.Event(), threading.Event()
 
@@ -288,13 +287,9 @@ def test_a_process_that_is_forked_after_the_card_was_used(monkeypatch):
 
 
 @pytest.mark.simulator
-def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
-    monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 5, 2)))
-    made, of = [], all_pairs.ManySourceSearch
-    searches = functools.partial(of, run=Run(block=4), bytes=5000)
-    monkeypatch.setattr(
-        all_pairs, "ManySourceSearch", lambda *given, **more: made.append(searches(*given, **more)) or made[-1]
-    )
+def test_a_hierarchy_that_is_laid_out_pays_at_once(small_card):
+    least = {HIERARCHY_ROWS: BreakEven(5, 5, 2), HIERARCHY_REDUCED: BreakEven(5, 3, 2)}
+    small_card(SHARE=0, bytes=5000, BREAK_EVEN=choice.BREAK_EVEN | least)
     graph = graphs.grid(16)
     expected = scipys.dijkstra(graph.to_scipy())
     with kernels.prepare(graph) as solver:
@@ -303,8 +298,6 @@ def test_a_hierarchy_that_is_laid_out_pays_at_once(on_card, monkeypatch):
             assert found.variant.endswith(variant)
             np.testing.assert_array_equal(found.distances, expected[list(sources)])
         assert solver.distances([7]).variant.endswith("near_far")
-        assert len(made) == 1 and made[0].many.most == 0
-        monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(5, 3, 2)))
         assert solver.eccentricities([9, 2]).variant.endswith("near_far")
         assert solver.eccentricities([9, 2, 4]).variant == "hierarchy/all_pairs"
 
@@ -335,15 +328,6 @@ def test_a_closed_solver_gives_back_its_memory(on_card):
     solver.close()
     gc.collect()
     assert far() is None
-
-
-def test_scipys_array_is_made_once(no_card, monkeypatch):
-    made, of = [], Graph.to_integers
-    monkeypatch.setattr(Graph, "to_integers", lambda graph: made.append(1) or of(graph))
-    solver = kernels.prepare(chain(4, 5))
-    for _ in range(2):
-        assert solver.shortest_paths(0).distances.tolist() == solver.distances([0]).distances[0].tolist() == [0, 4, 9]
-    assert len(made) == 1
 
 
 @pytest.mark.parametrize("weights", [(4, 1), (0.5, 0.25)], ids=["whole", "float"])
