@@ -27,7 +27,7 @@ class Case(NamedTuple):
 
 # A simulated thread takes about 0.1 ms, one that meets barriers 1 ms, and all pairs take many threads.
 MAX_VERTICES = {"sssp": 13, "apsp": 5}
-EXAMPLES = {"sssp": 25, "apsp": 5}
+EXAMPLES = {"sssp": 12, "apsp": 4}
 
 # 4 and 7 are sinks; 6 and 7 are unreachable from the others; 0 -> 1 is parallel, 3 -> 3 a loop;
 # 0 -> 5 and 2 -> 4 are as long as a distance may be, 0 -> 4 is longer.

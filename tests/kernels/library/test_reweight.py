@@ -102,7 +102,7 @@ def test_without_a_card(name, no_card):
 @pytest.mark.simulator
 @pytest.mark.parametrize("name", ["parallel", "no arcs"])
 def test_on_a_card(name, on_card):  # noqa: F811
-    change_weights(DIRECTED[name](), (np.float64, np.float32, np.int32))
+    change_weights(DIRECTED[name](), (np.float32, np.int32))
 
 
 @pytest.mark.simulator
