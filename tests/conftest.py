@@ -29,6 +29,7 @@ RESULTS = pytest.StashKey[dict[str, tuple[str, str]]]()
 
 
 def pytest_configure(config):
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # waiting threads sleep, and the cores run other tests
     config.addinivalue_line("markers", "simulator: runs in numba's CUDA simulator, all of a file in one process")
     config.addinivalue_line("markers", "ci: takes long, or needs Slurm or a browser; skipped unless CI_TESTS=1")
     if config.getoption("numprocesses", None):
