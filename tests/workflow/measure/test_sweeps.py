@@ -237,7 +237,7 @@ def test_targets_plan_the_sweep_and_no_more_and_in_the_simulator_end_before_any_
     for target, dataset in (("delta_sweep", "gnutella04"), ("stride_sweep", "nyc")):
         assert project.plan(target) == data(dataset) | {f"Measure {target} on {dataset}", f"Figure {target}"}
         said = project.snakemake(target, code=1, environment=SIMULATOR)
-        assert said.count("cannot be measured here") == 1 and "Job " not in said
+        assert target in said and "Job " not in said
     assert project.files() == before
 
 
