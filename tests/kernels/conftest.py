@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernels import memory
-from kernels.fast import probe
+from kernels.fast import near_far_layout, probe
 from kernels.fast.hierarchy import all_pairs, fragments
 from kernels.gpu import copies
 from kernels.library import choice, searches
@@ -65,3 +65,16 @@ def small_card(hierarchy_from, monkeypatch):
 def with_memory(monkeypatch):
     """Return a function that gives the host so many bytes of memory."""
     return lambda bytes: monkeypatch.setattr(memory, "host_memory", lambda: bytes)
+
+
+@pytest.fixture
+def narrow_rows(monkeypatch):
+    """Give every graph the narrowest rows, so that vertices of few arcs have links."""
+    monkeypatch.setattr(near_far_layout, "WIDTHS", (4,))
+
+
+@pytest.fixture
+def by_degree(monkeypatch):
+    """Number the vertices of every graph by degree."""
+    for name in ("LARGE", "HUBS"):
+        monkeypatch.setattr(near_far_layout, name, 1)

@@ -12,20 +12,7 @@ from kernels.run import Result, Run
 from tests.support.simulator import blocks_at_once
 
 POISON = np.uint64(2**64 - 1)
-pytestmark = pytest.mark.simulator
-
-
-@pytest.fixture(autouse=True)
-def narrow_rows(monkeypatch):
-    """Give every graph the narrowest rows, so that vertices of few arcs have links."""
-    monkeypatch.setattr(near_far_layout, "WIDTHS", (4,))
-
-
-@pytest.fixture
-def by_degree(monkeypatch):
-    """Number the vertices of every graph by degree."""
-    monkeypatch.setattr(near_far_layout, "LARGE", 1)
-    monkeypatch.setattr(near_far_layout, "HUBS", 1)
+pytestmark = [pytest.mark.simulator, pytest.mark.usefixtures("narrow_rows")]
 
 
 def graph(weights, vertices: int = 23, arcs: int = 60, *, directed: bool = True) -> Graph:

@@ -40,9 +40,8 @@ def test_it_goes_by_levels(make, source, monkeypatch):
 
 
 @pytest.mark.simulator
-def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(monkeypatch):
+def test_a_vertex_with_too_many_arcs_for_a_link_is_wide(narrow_rows, monkeypatch):
     monkeypatch.setattr(probe, "WIDE_LEVEL", 1000)
-    monkeypatch.setattr(near_far_layout, "WIDTHS", (4,))
     few, many = graphs.star(3 + near_far_layout.DIRECT), graphs.star(9 + near_far_layout.DIRECT)
     assert probe.reach(searches_on(few), 1)[1:] == (few.vertices, False, True)
     assert probe.reach(searches_on(many), 1)[2:] == (True, False)

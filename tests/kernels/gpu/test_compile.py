@@ -25,7 +25,6 @@ from kernels.fast import (
     multi_source,
     near_far,
     near_far_kernels,
-    near_far_layout,
     probe,
     results,
 )
@@ -305,9 +304,7 @@ def test_links_are_compiled_before_a_measured_run(launched, monkeypatch):
     assert near_far_kernels.set_links.py_func in launched.values()
 
 
-def test_kernels_that_number_by_degree_are_compiled_before_the_clock(launched, monkeypatch):
-    monkeypatch.setattr(near_far_layout, "LARGE", 1)
-    monkeypatch.setattr(near_far_layout, "HUBS", 1)
+def test_kernels_that_number_by_degree_are_compiled_before_the_clock(launched, by_degree):
     near_far.NearFarSearch(path(2, True), Recorder())
     by_degree = near_far_kernels.distances_by_vertex, near_far_kernels.predecessors_by_vertex
     assert {kernel.py_func for kernel in by_degree} <= set(launched.values())

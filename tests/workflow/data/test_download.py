@@ -261,6 +261,12 @@ def test_the_next_source_is_tried_after_an_answer_that_cannot_be_read(site, bad)
     assert len(str(error.value)) < 1000
 
 
+@pytest.fixture
+def half_a_second(monkeypatch):
+    """The time after which a download may not be too slow, in place of a minute."""
+    monkeypatch.setattr(download, "MINUTE", 0.5)
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -272,8 +278,7 @@ def test_the_next_source_is_tried_after_an_answer_that_cannot_be_read(site, bad)
     ],
     ids=["length", "no length", "chunk", "header", "header of a redirect"],
 )
-def test_the_next_source_is_tried_after_one_that_is_too_slow(site, monkeypatch, answer):
-    monkeypatch.setattr(download, "MINUTE", 0.5)
+def test_the_next_source_is_tried_after_one_that_is_too_slow(site, half_a_second, answer):
     limits = {"connect_timeout_s": 0.2, "read_timeout_s": 0.3}
     fetch(slow := site.url("/slow", answer), site.url("/b", whole(DATA)), options=limits)
     assert_fetched()
@@ -283,17 +288,16 @@ def test_the_next_source_is_tried_after_one_that_is_too_slow(site, monkeypatch, 
         fetch(slow, options=limits)
 
 
-def test_a_download_that_becomes_too_slow_is_given_up(site, monkeypatch):
+def test_a_download_that_becomes_too_slow_is_given_up(site, half_a_second):
     def answer(handler):
         whole(DATA, sent=400_000)(handler)
         endless()(handler)
 
-    monkeypatch.setattr(download, "MINUTE", 0.5)
     with pytest.raises(InputError, match=r"/a: \d\d? bytes in 0\.5 s, less than the 1 kB/s"):
         fetch(site.url("/a", answer), options={"connect_timeout_s": 0.2, "read_timeout_s": 0.3})
 
 
-def test_a_slow_download_that_is_fast_enough_is_taken(site, monkeypatch):
+def test_a_slow_download_that_is_fast_enough_is_taken(site, half_a_second):
     def answer(handler):
         whole(SMALL, sent=1)(handler)
         for byte in SMALL[1:]:
@@ -301,7 +305,6 @@ def test_a_slow_download_that_is_fast_enough_is_taken(site, monkeypatch):
             handler.wfile.write(bytes([byte]))
             handler.wfile.flush()
 
-    monkeypatch.setattr(download, "MINUTE", 0.4)
     limits = {"connect_timeout_s": 0.2, "read_timeout_s": 0.3, "min_kb_s": 0.005}
     fetch(site.url("/data", answer), options=limits)
     assert_fetched(SMALL)

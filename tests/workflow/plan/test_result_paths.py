@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.rows import CONFIG
+from workflow.measure.host import host_id
 from workflow.plan import experiments, result_paths
 
 JOBS = experiments.jobs(CONFIG)
-HERE = "0123abcd"
+HERE = host_id()
 TODAY = f"2026-11-22-{HERE}"
 
 
@@ -24,7 +25,6 @@ def machine(tmp_path, monkeypatch):
             return cls(2026, 11, 22)
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(result_paths, "host_id", lambda: HERE)
     monkeypatch.setattr(result_paths, "date", Today)
 
 
