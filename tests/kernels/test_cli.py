@@ -240,6 +240,20 @@ def test_standard_output_on_a_full_disk(unbuffered):
     assert line.startswith("error: standard output: ") and os.strerror(errno.ENOSPC) in line
 
 
+@pytest.fixture
+def failing(kernels, monkeypatch):
+    """Run the command with a variant that raises this error."""
+
+    def fail(error):
+        def raises(*anything):
+            raise error
+
+        monkeypatch.setattr(cli.harness, "run_once", raises)
+        return kernels(*PRINT)
+
+    return fail
+
+
 @pytest.mark.parametrize(
     ("error", "end"),
     [
@@ -252,14 +266,15 @@ def test_standard_output_on_a_full_disk(unbuffered):
         (OSError(24, "Too many open files", "libx.so"), "error: libx.so: Too many open files: "),
     ],
 )
-def test_what_is_no_defect_has_no_traceback(kernels, monkeypatch, error, end):
-    def ended(*anything):
-        raise error
-
-    monkeypatch.setattr(cli.harness, "run_once", ended)
-    out, err, said = kernels(*PRINT)
+def test_what_is_no_defect_has_no_traceback(failing, error, end):
+    out, err, said = failing(error)
     assert (out, err) == ("", "")
     assert said == end if isinstance(end, int) else said.startswith(end)
+
+
+def test_a_defect_has_its_traceback(failing):
+    with pytest.raises(KeyError):
+        failing(KeyError("key"))
 
 
 @pytest.mark.parametrize(
@@ -316,12 +331,6 @@ def test_names_outside_ascii_in_the_c_locale():
     words = [sys.executable, "-c", program, *(f"kernels {command}" for command in commands)]
     subprocess.run(words, env={**os.environ, "PYTHONPATH": str(ROOT), **C_LOCALE}, check=True)
     assert all(Path(command.split()[-1]).exists() for command in commands)
-
-
-def test_a_defect_has_its_traceback(kernels, monkeypatch):
-    monkeypatch.setattr(cli.harness, "run_once", lambda *anything: {}["key"])
-    with pytest.raises(KeyError):
-        kernels(*PRINT)
 
 
 @pytest.mark.parametrize(

@@ -276,16 +276,14 @@ def test_a_hierarchy_that_the_kernels_do_not_take(limit, reason, refused, monkey
     assert reason in refused("hierarchy", WHOLE["hierarchy"])
 
 
-def test_a_hierarchy_of_more_bytes_than_its_graph_can_have(refused, monkeypatch):
+def test_a_hierarchy_of_more_bytes_than_its_graph_can_have(refused):
     large = zipped(members(WHOLE["hierarchy"]) | {"heads.npy": npy(np.zeros(10**6, np.int32))}, zipfile.ZIP_DEFLATED)
     assert len(large) < 10**4
-    monkeypatch.setattr(np.lib.format, "read_array", None)  # nothing is read
     assert "bytes, at most" in refused("hierarchy", large)
 
 
-def test_more_bytes_than_there_is_memory(kind, tmp_path, with_memory, monkeypatch):
+def test_more_bytes_than_there_is_memory(kind, tmp_path, with_memory):
     (tmp_path / "large.npz").write_bytes(zipped(members(WHOLE[kind]) | {"a": bytes(10**4)}, zipfile.ZIP_DEFLATED))
     with_memory(10**4)
-    monkeypatch.setattr(np.lib.format, "read_array", None)  # nothing is read
     with pytest.raises(InputError, match=r"large\.npz: .* 1\d,\d+ bytes "):
         load(kind, tmp_path / "large.npz")
