@@ -405,7 +405,7 @@ def test_figure_9(rows, some):
 
 
 def test_figures_8_and_9_say_what_they_are_of(rows, tmp_path):
-    draw("figure8", in_batches(rows), tmp_path, files={"library_times": [new_arrays(tmp_path)]})
+    draw("figure8", in_batches(rows), tmp_path, formats=["svg"], files={"library_times": [new_arrays(tmp_path)]})
     speeds, times = (set(words((tmp_path / f"figure{number}.svg").read_bytes())) for number in (8, 9))
     assert figure8.ON_CARD in speeds & times and "nyc †" in speeds and "One source: nyc †" in times
     assert {
@@ -413,7 +413,6 @@ def test_figures_8_and_9_say_what_they_are_of(rows, tmp_path):
         "Median of n = 3 batches, test card, test CPU; † substitute. From the test.",
     } <= times
     assert {figure8.WHOLE_CALLS, f"{figure8.HOLLOW} nyc.", *figure8.CITED.split("\n")} <= speeds
-    assert len(list(tmp_path.glob("figure[89].*"))) == 6
 
 
 def peaks(folder):
