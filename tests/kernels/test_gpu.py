@@ -660,6 +660,12 @@ def test_a_large_table_comes_through_buffers(few):
     with kernels.prepare(on) as solver:
         for _ in range(2):
             np.testing.assert_array_equal(solver.distances(sources, targets).distances, expected, strict=True)
+        pairs = solver.pair_distances(np.repeat(sources, 4000), np.tile(targets, 4000))
+        np.testing.assert_array_equal(pairs.distances, expected.ravel())
+        table = solver.distances(sources, targets, second=on.weights / 4)
+        assert table.variant == "hierarchy/pairs"
+        np.testing.assert_array_equal(table.distances, expected)
+        np.testing.assert_array_equal(table.second, expected / 4)
         parts = list(solver.distance_pieces(sources, targets, rows=1500))
         np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), expected)
 

@@ -209,6 +209,21 @@ def test_eccentricities_need_no_proof_by_searches_on_the_host(on_card):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
+def test_tables_with_a_second_value_on_a_card(on_card):
+    graph = GRAPHS["streets"]()
+    sources, targets, values = drawn(16, 6), drawn(16, 5, 1), drawn(graph.arcs, graph.arcs, 2) / 4
+    ends = np.repeat(sources, 5), np.tile(targets, 6)
+    exact = table(graph.to_scipy(), sources, targets)
+    with kernels.prepare(graph) as solver:
+        found, routes = solver.distances(sources, targets, second=values), solver.routes(*ends)
+        np.testing.assert_array_equal(solver.pair_distances(*ends).distances, exact.ravel())
+    assert found.variant == "hierarchy/pairs"
+    np.testing.assert_array_equal(found.distances, exact)
+    np.testing.assert_array_equal(found.second.ravel(), [values[route.edges].sum() for route in routes])
+
+
+@pytest.mark.simulator
 def test_tables_left_on_the_card(on_card):
     graph, array = town(), town().to_scipy()
     for ends, dtype, limit in (
