@@ -1091,15 +1091,20 @@ class Solver:
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
-        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        n, k, targets = self.graph.vertices, wanted.k, wanted.targets.astype(np.int32)
         sources = np.arange(n) if wanted.sources is None else wanted.sources
         once, inverse = np.unique(sources, return_inverse=True)
-        nearest = KeptNearest(len(once), k)
         forward = len(once) <= len(targets)
         solver = self._backward if forward == wanted.reverse else self
         starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
         dtype, how = np.dtype(np.float64), ("", "")
-        rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
+        rows = max(1, min(len(starts), PIECE_BYTES // max(1, 8 * len(ends))))
+        what = f"{self.graph.name}: {k:,} targets for each of {len(sources):,} sources, from tables of distances, take"
+        cells, inserted = rows * len(ends), k * (rows if forward else len(once))
+        most = max(8 * cells + 12 * min(PIECE, rows * n), 17 * cells + 13 * inserted, 21 * k * len(sources))
+        needed = 12 * k * len(once) + most + 64 * (n + len(sources)) + 256 * rows
+        memory.require(needed, what, "take fewer sources at once")
+        nearest = KeptNearest(len(once), k)
         for first in range(0, max(1, len(starts)), rows):
             piece = starts[first : first + rows]
             table = np.empty((len(piece), len(ends)))
@@ -1113,7 +1118,7 @@ class Solver:
         found, distances = nearest.found[:, inverse].T, np.ascontiguousarray(nearest.distances[:, inverse].T)
         self.graph.scale.apply(distances)
         counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
-        vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
+        vertices = np.where(found < 0, np.int32(-1), targets[found]) if k else found
         return FoundNearest(np.ascontiguousarray(vertices), distances, counts, *how)
 
     def _named(self, vertices: np.ndarray) -> np.ndarray:
@@ -1212,18 +1217,18 @@ class Solver:
 class KeptNearest:
     """The k nearest of the targets that were seen so far, of each of s sources. Targets are numbered from 0.
 
-    distances: float64, (k, s), in ascending order. found: int64, (k, s), the targets; -1 if there is none.
+    distances: float64, (k, s), in ascending order. found: int32, (k, s), the targets; -1 if there is none.
     """
 
     def __init__(self, sources: int, k: int) -> None:
-        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1)
+        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1, np.int32)
 
     def take_rows(self, first: int, table: np.ndarray) -> None:
         """Set the nearest of all targets of the sources from `first` on. table: a row for each of these sources."""
         order = np.argsort(table, axis=1, kind="stable")[:, : len(self.found)]
-        distances = np.take_along_axis(table, order, axis=1).T
-        of_piece = slice(first, first + len(table))
-        self.distances[:, of_piece], self.found[:, of_piece] = distances, np.where(np.isinf(distances), -1, order.T)
+        distances, found = (array[:, first : first + len(table)] for array in (self.distances, self.found))
+        distances[:], found[:] = np.take_along_axis(table, order, axis=1).T, order.T
+        found[np.isinf(distances)] = -1
 
     def insert(self, target: int, distances: np.ndarray) -> None:
         """Insert a target, whose number is larger than those seen so far. distances: from each source, (s,)."""
