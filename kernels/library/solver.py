@@ -241,9 +241,9 @@ def distances(
     ------
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
-        result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
-        also if there is no GPU.
+        result does not fit in the host's memory. With dtype int32, or with ``out="device"`` and without `second`, also
+        if a weight or a distance is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit).
+        With ``out="device"``, also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -488,13 +488,14 @@ def pair_distances(
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As in `distances`. InputError also if there are not as many sources as targets.
+        As in `distances` with a second value. InputError also if there are not as many sources as targets.
 
     Notes
     -----
     If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
-    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
-    each distinct source is searched.
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs,
+    and if a distance exceeds 2**31 - 2, each distinct source is searched. With ``out="device"``, results that are found
+    on the host are copied to the card.
 
     Examples
     --------
@@ -804,14 +805,25 @@ class Solver:
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
         with self._working():
-            if not self.on_card:
-                raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+            self._require_card()
             if not isinstance(self.graph, Graph):
                 raise self._too_long_for_card()
             try:
                 yield self._in_whole_numbers
             except NotInIntegers:
                 raise self._too_long_for_card() from None
+
+    def _require_card(self) -> None:
+        if not self.on_card:
+            raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+
+    @contextmanager
+    def _searching_pairs(self, *, on_card: bool) -> Iterator[PairSearch]:
+        """Yield the searches between pairs; raise InputError if results are to be left on a card and there is none."""
+        with self._working():
+            if on_card:
+                self._require_card()
+            yield self._pairs
 
     def _too_long_for_card(self) -> InputError:
         return InputError(
@@ -952,8 +964,8 @@ class Solver:
         values, on_card = values_of_edges(second, self._edge_count), out == "device"
         what = f"{self.graph.name}: {wanted.size:,} distances with a second value take"
         memory.require((8 + wanted.dtype.itemsize) * wanted.size, what, "take fewer sources at once")
-        with self._left_on_card() if on_card else self._working():
-            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            distances, sums, variant, reason = pairs.table(wanted, values, on_card=on_card)
         return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
 
     @_documented_by(pair_distances)
@@ -965,8 +977,8 @@ class Solver:
             _check_out(out) == "device",
             self._pair_ends(sources, targets),
         )
-        with self._left_on_card() if on_card else self._working():
-            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            distances, variant, reason = pairs.distances(given, ends, kind, on_card=on_card)
         return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
 
     @_documented_by(routes)
@@ -975,8 +987,8 @@ class Solver:
     ) -> Routes:
         on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
         values = None if second is None else values_of_edges(second, self._edge_count)
-        with self._left_on_card() if on_card else self._working():
-            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            found = pairs.routes(given, ends, values, on_card=on_card)
         return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
 
     def _pair_ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -892,6 +892,8 @@ def test_a_solver_whose_distances_are_too_long():
         assert solver.shortest_paths(30_000).rounds == 0
         with pytest.raises(InputError, match="host"):
             solver.shortest_paths(0, out="device")
+        found = solver.pair_distances([0, 9], [40_000, 30_000], out="device").distances
+        assert found.copy_to_host().tolist() == [40_000 * 10**5, 29_991 * 10**5]
 
 
 @pytest.mark.gpu
