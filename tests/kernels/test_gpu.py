@@ -997,3 +997,37 @@ def test_pairs_and_routes_in_a_hierarchy(name, few):
         np.testing.assert_array_equal(
             solver.routes(sources, targets).edges, kernels.routes(again, sources, targets).edges
         )
+
+
+@pytest.mark.gpu
+def test_turns_labels_and_fractions(few, monkeypatch):
+    on, random = graphs.grid(1600), np.random.default_rng(8)
+    names = np.array([f"v{i}" for i in range(on.vertices)], object)
+    edges = Graph.from_edges(names[on.tails], names[on.indices], on.weights / 10)
+    after = [np.flatnonzero(on.tails == head) for head in on.indices[:900]]
+    turns = [(edge, int(following[0])) for edge, following in enumerate(after)]
+    turning = kernels.with_turns(edges, forbidden=turns[::3], costs=dict.fromkeys(turns[1::3], 4.5))
+    sources, targets, second = random.choice(names, 30), random.choice(names, 20), random.integers(1, 9, on.arcs) / 8
+    ends, weights = (np.repeat(sources, 20), np.tile(targets, 30)), random.integers(1, 99, on.arcs) / 10
+
+    def answers(solver):
+        nearest, routes = solver.nearest(None, 3, targets=targets), solver.routes(*ends, second=second)
+        table, pairs = solver.distances(sources, targets, second=second), solver.pair_distances(*ends)
+        plain = solver.distances(sources, targets)
+        yield from (plain.distances, table.distances, pairs.distances, routes.distances, nearest.distances)
+        yield from (nearest.targets, nearest.counts, table.second, routes.second, routes.edges, routes.vertices)
+
+    with kernels.prepare(turning) as solver:
+        found = [*answers(solver)]
+        assert solver.distances(sources, targets).variant == "hierarchy/targets"
+        with pytest.raises(InputError, match="a weight and the cost of a turn sum to more than"):
+            solver.reweight(np.full(on.arcs, (2**31 - 1) / 10 - 4.5))
+        solver.reweight(weights)
+        found += answers(solver)
+    monkeypatch.setattr(choice.Card, "visible", lambda: None)
+    with kernels.prepare(turning) as solver:
+        expected = [*answers(solver)]
+        solver.reweight(weights)
+        expected += answers(solver)
+    for one, right in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, right)
