@@ -155,28 +155,27 @@ class Downloads:
 
     def copy_in_turn(self, arrays: Iterable[tuple]) -> None:
         """Copy one-dimensional arrays to the host, each given as (array, host array, event): after the event."""
-        parts = [
-            (array.view(np.uint8), host.view(np.uint8)[start : start + BUFFER], start, event)
-            for array, host, event in arrays
-            for start in range(0, host.nbytes, BUFFER)
-        ]
         emptied: list[list[Future]] = [[], []]
-        for number in range(len(parts) + 1):
-            if number < len(parts):
-                source, target, start, event = parts[number]
-                self._wait(emptied[number % 2])
-                stream = self.streams[number % 2]
-                event.wait(stream)
-                part = internals.part_of(source, start, len(target), target.dtype)
-                part.copy_to_host(self.buffers[number % 2][: len(target)], stream=stream)
-            if number:
-                target = parts[number - 1][1]
-                self.streams[(number - 1) % 2].synchronize()
-                emptied[(number - 1) % 2] = self._empty(self.buffers[(number - 1) % 2], target)
+        which, filling = 0, None
+        for array, host, event in arrays:
+            source, target = array.view(np.uint8), host.view(np.uint8)
+            for start in range(0, len(target), BUFFER):
+                into = target[start : start + BUFFER]
+                self._wait(emptied[which])
+                event.wait(self.streams[which])
+                part = internals.part_of(source, start, len(into), into.dtype)
+                part.copy_to_host(self.buffers[which][: len(into)], stream=self.streams[which])
+                if filling is not None:
+                    emptied[1 - which] = self._empty(1 - which, filling)
+                which, filling = 1 - which, into
+        if filling is not None:
+            emptied[1 - which] = self._empty(1 - which, filling)
         self._wait(emptied[0] + emptied[1])
 
-    def _empty(self, buffer: np.ndarray, target: np.ndarray) -> list[Future]:
-        step = -(-len(target) // self.threads)
+    def _empty(self, which: int, target: np.ndarray) -> list[Future]:
+        """Wait until a buffer is filled, then let the threads copy it."""
+        self.streams[which].synchronize()
+        buffer, step = self.buffers[which], -(-len(target) // self.threads)
         ends = range(0, len(target), step)
         return [
             self.pool.submit(np.copyto, target[i : i + step], buffer[i : i + len(target[i : i + step])]) for i in ends

@@ -26,6 +26,7 @@ Bounds, from the bytes that a search must move: a pair reads 8 bytes for each co
 pairs on nyc), and a route writes 8 bytes for each of its arcs.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -507,15 +508,22 @@ class HubSearch:
             into = numbers, none, out, seen, *(second or (nothing, nothing)), sums
             self._go((search_pairs, blocks_for(max(1, out.size), 256), 256, (*given, *into)))
 
-        if downloads:
-            copied, wide = [], max(1, width)
+        def pieces() -> Iterator[tuple]:
+            """Search some pairs at once, and yield what is copied of the pairs that were searched before."""
+            launched: list[tuple] = []
+            wide = max(1, width)
             step = max(1, PIECE_BUFFERS * copies.BUFFER // (8 * wide))
             for first in range(0, sources.size, step):
                 rows, places = slice(first, first + step), slice(first * wide, (first + step) * wide)
                 parts = [array[places] for array in (out, sums)[: len(hosts)]]
                 search(sources[rows], targets if width else targets[rows], *parts)
-                copied += [(part, host[places], copies.recorded()) for part, host in zip(parts, hosts, strict=True)]
-            downloads.copy_in_turn(copied)
+                event = copies.recorded()
+                yield from launched
+                launched = [(part, host[places], event) for part, host in zip(parts, hosts, strict=True)]
+            yield from launched
+
+        if downloads:
+            downloads.copy_in_turn(pieces())
             run.download((seen, noted))
         else:
             search(sources, targets, out, sums)
