@@ -23,7 +23,8 @@ Of equally short routes, one is chosen by rules that depend on the hierarchy onl
 the deepest hub; from a vertex, the arc to the nearest ancestor; for an arc, an arc of the graph, else the least code.
 
 Bounds, from the bytes that a search must move: a pair reads 8 bytes for each common ancestor (39 on average for random
-pairs on nyc), and a route writes 8 bytes for each of its arcs.
+pairs on nyc), and a route writes 8 bytes for each of its arcs. A table with a second value copies 16 bytes for each
+pair to the host, twice as many as without. Copies take longer than the search, so the card searches during the copies.
 """
 
 from collections.abc import Iterator
