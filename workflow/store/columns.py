@@ -183,8 +183,8 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: layouts of the graph made on the host, in a variant's first run, or again if another "
-        "variant ran since. Later runs of `hierarchy` repeat only the time of order and elimination tree, about 70 %.",
+        "Before the timed region: making the graph's layouts on the host, in a variant's first run, and in the second "
+        "if another variant ran between. Later runs of `hierarchy` repeat the time of order and tree, about 70 %.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(
