@@ -100,6 +100,7 @@ class Calls:
             partial(Graph.from_edges, graph.tails, graph.indices, weights, vertices=graph.vertices)
             for weights in (graph.weights, graph.weights / 10)
         )
+        tables = []
         for made, divisor, about in (whole, 1, ""), (tenths, 10, ", weights in tenths"):
             solver = opened.enter_context(kernels.prepare(made()))
             one = partial(solver.shortest_paths, int(self.rows[0]))
@@ -107,14 +108,15 @@ class Calls:
             first = f"a first table of 10,000 x 10,000, from columns of edges{about}"
             check = partial(self.check_table, divisor=divisor)
             yield Case(first, waiting(partial(self.first_table, made)), check)
-            if about:
-                yield Case("a table of 10,000 x 10,000" + about, waiting(partial(solver.distances, *table)), check)
+            tables.append((about or ", weights in whole numbers", solver, table, check))
         numbers = np.random.default_rng(1).choice(10**10, graph.vertices, replace=False)
         for labels, about in (numbers, "numbers up to 10^10"), (numbers.astype(str).astype(object), "texts"):
             made = partial(Graph.from_edges, labels[graph.tails], labels[graph.indices], graph.weights)
             solver = opened.enter_context(kernels.prepare(made()))
-            call = partial(solver.distances, *(labels[ends] for ends in table))
-            yield Case(f"a table of 10,000 x 10,000, by labels that are {about}", waiting(call), self.check_table)
+            ends = tuple(labels[ends] for ends in table)
+            tables.append((f", by labels that are {about}", solver, ends, self.check_table))
+        for about, solver, ends, check in tables:
+            yield Case("a table of 10,000 x 10,000" + about, waiting(partial(solver.distances, *ends)), check)
 
     def first_table(self, made: Callable[[], Graph]) -> kernels.Distances:
         with kernels.prepare(made()) as solver:
