@@ -2,9 +2,9 @@
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
-NetworkX asks `can_run` and `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same
-name here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several
-shortest paths, it may return another path than NetworkX. docs/networkx.md lists the calls that are left to NetworkX.
+NetworkX asks `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same name here. Each
+function has the arguments, the results and the errors of NetworkX's function. If there are several shortest paths, it
+may return another path than NetworkX. docs/networkx.md lists the calls that are left to NetworkX.
 
 Parameters
 ----------
@@ -63,7 +63,7 @@ import inspect
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any, TypeVar
 
 import networkx as nx
@@ -111,15 +111,17 @@ class Converted:
         except TypeError:  # not hashable; NetworkX also returns False
             return False
 
-    @property
-    def directed(self) -> bool:
-        """Whether the graph is directed."""
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def is_directed(self) -> bool:
+        """Return whether the graph is directed."""
         return self.predecessors is not self.adjacency
 
     @cached_property
     def reversed(self) -> Converted:
         """The graph with every arc reversed."""
-        if not self.directed:
+        if not self.is_directed():
             return self
         return Converted(self.predecessors, self.adjacency, self.multigraph)
 
@@ -263,20 +265,39 @@ class Tree:
 # NetworkX's interface for backends.
 
 # Why NetworkX runs a call itself, and a function of the call's arguments that returns whether this applies.
-Refusal = tuple[str, Callable[[Mapping], bool]]
-# By function of this backend: why it cannot answer a call, and why NetworkX answers as fast.
-REFUSALS: dict[str, tuple[Refusal, ...]] = {}
-SLOWER: dict[str, tuple[Refusal, ...]] = {}
+Reason = tuple[str, Callable[[Mapping], bool]]
+REASONS: dict[str, tuple[Reason, ...]] = {}  # by function of this backend
+NO_NODE = "the graph has no node", lambda given: not len(given["G"])
 
 
-def networkx_algorithm(*refusals: Refusal, slower: tuple[Refusal, ...] = ()) -> Callable[[Function], Function]:
-    """List the function in the backend's metadata (networkx_info.py), and what `can_run` and `should_run` return."""
+def networkx_algorithm(*refusals: Reason, slower: tuple[Reason, ...] = ()) -> Callable[[Function], Function]:
+    """List the function in the backend's metadata (networkx_info.py), and make it refuse calls.
+
+    If a reason of `refusals` applies, the function raises NotImplementedError. NetworkX shows this error if the call
+    names the backend. (It would hide a reason that a function `can_run` returns.) If a reason of `slower` applies,
+    NetworkX is as fast, so the backend runs only if the call names it.
+    """
 
     def register(function: Function) -> Function:
-        REFUSALS[function.__name__], SLOWER[function.__name__] = refusals, slower
-        return function
+        signature, refused = inspect.signature(function), (NO_NODE, *refusals)
+        REASONS[function.__name__] = (*refused, *slower)
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if reason := _first_reason(refused, signature, args, kwargs):
+                raise NotImplementedError(reason)
+            return function(*args, **kwargs)
+
+        return checked  # type: ignore[return-value]
 
     return register
+
+
+def _first_reason(reasons: Iterable[Reason], signature: inspect.Signature, args: tuple, kwargs: dict) -> str | None:
+    """Return the first reason that applies to a call's arguments; None if no reason applies."""
+    given = signature.bind(*args, **kwargs)
+    given.apply_defaults()
+    return next((reason for reason, applies in reasons if applies(given.arguments)), None)
 
 
 def convert_from_nx(graph: nx.Graph, edge_attrs: Mapping | None = None, **_: Any) -> Converted:
@@ -293,14 +314,6 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
     return result
 
 
-def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """Return True, or the reason why NetworkX must run the function itself."""
-    given = _arguments(name, args, kwargs)
-    if not len(given["G"]):
-        return "the graph has no node"
-    return next((reason for reason, applies in REFUSALS[name] if applies(given)), True)
-
-
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Return True, or the reason why NetworkX runs the function unless the call names this backend.
 
@@ -309,19 +322,12 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     settings, where = nx.config.backends[NAME], f"nx.config.backends.{NAME}"
     least = whole(settings.min_nodes, f"{where}.min_nodes")
     without_gpu = check_flag(settings.use_without_gpu, f"{where}.use_without_gpu")
-    given = _arguments(name, args, kwargs)
-    if len(given["G"]) < least:
+    signature = inspect.signature(globals()[name])
+    if len(signature.bind(*args, **kwargs).arguments["G"]) < least:
         return f"the graph has fewer than {least} nodes"
     if not without_gpu and not choice.gpu_usable():
         return choice.why_no_gpu()
-    return next((reason for reason, applies in SLOWER[name] if applies(given)), True)
-
-
-def _arguments(name: str, args: tuple, kwargs: dict) -> Mapping:
-    """Return a call's arguments by name."""
-    call = inspect.signature(globals()[name]).bind(*args, **kwargs)
-    call.apply_defaults()
-    return call.arguments
+    return _first_reason(REASONS[name], signature, args, kwargs) or True
 
 
 # Searches.
@@ -859,7 +865,7 @@ def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight:
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
     found = solver.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
     if (found.reached < len(G.nodes)).any():
-        why = "digraph is not strongly connected" if G.directed else "graph is not connected"
+        why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {why}")
     values = found.eccentricity.astype(np.int64 if arcs.whole else np.float64).tolist()
     by_node = dict(zip(nodes, values, strict=True))
@@ -878,7 +884,7 @@ def radius(G: Converted, e: Mapping | None = None, usebounds: bool = False, weig
     return min(eccentricity(G, weight=weight).values())
 
 
-@networkx_algorithm(KNOWN, BOUNDED, TREE)
+@networkx_algorithm(KNOWN, BOUNDED, slower=(TREE,))
 def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the radius."""
     found = eccentricity(G, weight=weight)
@@ -900,7 +906,7 @@ def average_shortest_path_length(G: Converted, weight: Weight = None, method: st
     if len(G.nodes) == 1:
         return 0
     if not _is_connected(G):
-        raise nx.NetworkXError(f"Graph is not {'strongly ' if G.directed else ''}connected.")
+        raise nx.NetworkXError(f"Graph is not {'strongly ' if G.is_directed() else ''}connected.")
     arcs = _measured(G, None if method == "unweighted" else weight)
     return centrality.average_shortest_path_length(arcs.array)
 
@@ -914,7 +920,7 @@ def wiener_index(G: Converted, weight: Weight = None) -> float:
     total = centrality.wiener_index(arcs.array)
     if arcs.whole:
         total = int(total)
-    return total if G.directed else total / 2
+    return total if G.is_directed() else total / 2
 
 
 def _bunch(graph: Converted, nbunch: Any) -> Iterator[Node]:
