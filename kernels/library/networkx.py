@@ -73,7 +73,7 @@ from scipy.sparse import csr_array
 
 from ..errors import whole
 from ..graph import check_flag
-from . import centrality, choice, csgraph, solver
+from . import centrality, choice, csgraph, functions
 from .networkx_info import NAME
 
 EXACT = 2**53  # float64 has every integer up to here
@@ -863,7 +863,7 @@ def harmonic_centrality(
 def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
     """Return the eccentricity of each node; if `v` is given, of the node v or the nodes v."""
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
-    found = solver.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
+    found = functions.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
     if (found.reached < len(G.nodes)).any():
         why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {why}")

@@ -24,7 +24,7 @@ from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import choice, functions, searches
 from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, Distances
 from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
@@ -885,7 +885,7 @@ def on_card(monkeypatch):
     for name, value in {"SMALLEST": 8, "RATIO": 3}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(solver, "last", solver.Last())
+    monkeypatch.setattr(functions, "last", functions.Last())
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
