@@ -275,7 +275,8 @@ def test_a_process_that_is_forked_while_a_property_is_computed(no_card, monkeypa
 
 
 @forks
-def test_all_pairs_in_a_process_that_is_forked_after_a_search_by_networkit(no_card):
+def test_all_pairs_in_a_process_that_is_forked_after_a_search_by_networkit(no_card, monkeypatch):
+    monkeypatch.setattr(choice, "LEAST_WORK_FOR_NETWORKIT", 0)
     assert kernels.all_pairs(example()).variant == "dijkstra/networkit_apsp"  # starts threads of OpenMP
     found = in_a_fork(lambda: kernels.all_pairs(example()))
     assert found.variant == "dijkstra/scipy_apsp" and "fork" in found.reason
