@@ -355,8 +355,7 @@ class _SupportedCall:
         If `predecessors` is true, also return the predecessors and the nearest sources.
         """
         once = np.unique(self.sources)
-        with self.solver._working():
-            distances, last = self.solver._in_float64.from_nearest(once, limit, tree=predecessors)
+        distances, last = self.solver._from_nearest(once, limit, tree=predecessors)
         return distances if last is None else (distances, last, roots(last, once))
 
 

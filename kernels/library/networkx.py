@@ -1,4 +1,4 @@
-"""A NetworkX backend: NetworkX's functions for shortest paths and centralities, by csgraph.py and centrality.py.
+"""A NetworkX backend: NetworkX's functions for shortest paths and centralities, by `Solver` and centrality.py.
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
@@ -62,22 +62,30 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial, wraps
+from itertools import repeat
 from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
 from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import NegativeCycleError
 
 from ..errors import whole
-from ..graph import check_flag
-from . import centrality, choice, csgraph, functions
+from ..fast.float_graph import FloatGraph
+from ..graph import Graph, check_flag
+from . import centrality, choice, functions
+from .answers import NO_PREDECESSOR
+from .inputs import graph_of
 from .networkx_info import NAME
+from .solver import Solver
 
 EXACT = 2**53  # float64 has every integer up to here
 PIECE = 2**24  # maximum number of distances that are computed at once
+ROUNDING = 1e-12  # of distances, as a part of the largest, if a weight is negative
 
 Node = Hashable
 Cutoff = int | float | None
@@ -187,6 +195,16 @@ class WeightedArcs:
     hidden: bool  # whether arcs of weight None were left out
 
     @cached_property
+    def graph(self) -> Graph | FloatGraph:
+        """The arcs as a graph of the library."""
+        return graph_of(self.array)
+
+    @property
+    def solver(self) -> Solver:
+        """The solver of the arcs. It is kept until other arcs are searched."""
+        return functions.last.solver(self.graph, True)
+
+    @cached_property
     def tails(self) -> np.ndarray:
         """The tail of each arc."""
         return np.repeat(np.arange(self.array.shape[0]), np.diff(self.array.indptr))
@@ -253,8 +271,10 @@ class Tree:
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
         # Even if the cutoff is negative, `reached` has the sources.
-        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)
-        tight = np.flatnonzero(within & (dist[tails] + arcs.array.data == dist[heads]))
+        within = np.flatnonzero(np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff))
+        slack = dist[tails[within]] + arcs.array.data[within] - dist[heads[within]]
+        rounded = not self.whole and (arcs.array.data < 0).any()  # searches with negative weights round distances
+        tight = within[np.abs(slack) <= (ROUNDING * np.abs(dist[self.reached]).max() if rounded else 0)]
         tight = tight[np.argsort(dist[tails[tight]], kind="stable")]
         found: dict[Node, list[Node]] = {nodes[v]: [] for v in self.reached}
         for tail, head in zip(tails[tight].tolist(), heads[tight].tolist(), strict=True):
@@ -341,37 +361,49 @@ def _dijkstra(
     numbers = sorted({graph.index[source] for source in sources})
     if not numbers:  # if `sources` was a generator, `_check_sources` exhausted it, as in NetworkX
         n = len(graph.nodes)
-        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), most), arcs
-    many = len(numbers) > 1
-    found = csgraph.dijkstra(
-        arcs.array,
-        indices=numbers if many else numbers[0],
-        return_predecessors=trees,
-        limit=max(most, 0),
-        min_only=many,
-    )
-    distances, predecessors = found[:2] if trees else (found, None)
+        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, NO_PREDECESSOR), most), arcs
+    if len(numbers) == 1:
+        distances, predecessors = _search_one(arcs, numbers[0], trees=trees, limit=max(most, 0))
+    else:
+        distances, predecessors = arcs.solver._from_nearest(np.array(numbers), max(most, 0), tree=trees)
     return Tree(graph, arcs.whole, numbers, distances, predecessors, most), arcs
 
 
+def _search_one(
+    arcs: WeightedArcs, source: int, *, trees: bool, limit: float = math.inf
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the distances from a vertex, and if `trees` is True, the predecessors."""
+    if not trees:
+        return arcs.solver.distances([source], limit=limit).distances[0], None
+    found = arcs.solver.shortest_paths(source, limit=limit)
+    return found.distances, found.predecessors
+
+
 def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool) -> tuple[Tree, WeightedArcs]:
-    arcs = _with_all_arcs(graph, weight)
-    number = graph.index[source]
-    found = _without_negative_cycle(csgraph.bellman_ford, arcs.array, indices=number, return_predecessors=trees)
-    distances, predecessors = found if trees else (found, None)
+    arcs, number = _with_all_arcs(graph, weight), graph.index[source]
+    with _negative_cycle_raises(nx.NetworkXUnbounded("Negative cycle detected.")):
+        try:
+            distances, predecessors = _search_one(arcs, number, trees=trees)
+        except NegativeCycleError:  # perhaps the source does not reach the cycle
+            distances, predecessors = scipys.bellman_ford(arcs.array, indices=number, return_predecessors=True)
     return Tree(graph, arcs.whole, [number], distances, predecessors), arcs
 
 
 def _trees(
-    graph: Converted, arcs: WeightedArcs, search: Callable, *, trees: bool, cutoff: float = math.inf
+    graph: Converted, arcs: WeightedArcs, *, trees: bool, cutoff: float = math.inf
 ) -> Iterator[tuple[Node, Tree]]:
     """Yield each node with the tree of a search from this node."""
-    rows = max(1, PIECE // len(graph.nodes))
+    rows, limit = max(1, PIECE // len(graph.nodes)), max(cutoff, 0)
     for start in range(0, len(graph.nodes), rows):
         sources = range(start, min(start + rows, len(graph.nodes)))
-        found = search(arcs.array, indices=list(sources), return_predecessors=trees)
-        distances, predecessors = found if trees else (found, [None] * len(sources))
-        for source, row, last in zip(sources, distances, predecessors, strict=True):
+        lasts: Iterable = repeat(None)
+        with _negative_cycle_raises(nx.NetworkXUnbounded("Negative cycle detected.")):
+            if trees:
+                found = arcs.solver.paths_from(sources, limit=limit)
+                distances, lasts = found.distances, found.predecessors
+            else:
+                distances = arcs.solver.distances(sources, limit=limit).distances
+        for source, row, last in zip(sources, distances, lasts, strict=False):
             yield graph.nodes[source], Tree(graph, arcs.whole, [source], row, last, cutoff)
 
 
@@ -379,13 +411,11 @@ def _all_pairs_dijkstra(
     graph: Converted, cutoff: Cutoff, weight: Weight, *, trees: bool
 ) -> Iterator[tuple[Node, Tree]]:
     most = _number(cutoff)
-    search = partial(csgraph.dijkstra, limit=max(most, 0))
-    return _trees(graph, _nonnegative(graph, weight), search, trees=trees, cutoff=most)
+    return _trees(graph, _nonnegative(graph, weight), trees=trees, cutoff=most)
 
 
 def _all_pairs_bellman_ford(graph: Converted, weight: Weight, *, trees: bool) -> Iterator[tuple[Node, Tree]]:
-    search = partial(_without_negative_cycle, csgraph.bellman_ford)
-    return _trees(graph, _with_all_arcs(graph, weight), search, trees=trees)
+    return _trees(graph, _with_all_arcs(graph, weight), trees=trees)
 
 
 def _nonnegative(graph: Converted, weight: Weight) -> WeightedArcs:
@@ -402,11 +432,13 @@ def _with_all_arcs(graph: Converted, weight: Weight) -> WeightedArcs:
     return arcs
 
 
-def _without_negative_cycle(search: Callable, *args: Any, **kwargs: Any) -> Any:
+@contextmanager
+def _negative_cycle_raises(error: Exception) -> Iterator[None]:
+    """Raise the error if there is a negative cycle."""
     try:
-        return search(*args, **kwargs)
-    except csgraph.NegativeCycleError as error:
-        raise nx.NetworkXUnbounded("Negative cycle detected.") from error
+        yield
+    except NegativeCycleError as cycle:
+        raise error from cycle
 
 
 def _number(cutoff: Cutoff) -> float:
@@ -414,7 +446,7 @@ def _number(cutoff: Cutoff) -> float:
         return math.inf
     if not isinstance(cutoff, int | float | np.integer) or math.isnan(cutoff):
         raise NotImplementedError("the cutoff is not an int, float or NumPy integer")
-    return cutoff  # type: ignore[return-value]  # a NumPy integer
+    return float(cutoff)
 
 
 def _hops(cutoff: Cutoff) -> Cutoff:
@@ -632,11 +664,12 @@ def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") 
 @networkx_algorithm()
 def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, NodePaths]:
     """Return shortest paths by source and target."""
-    search = partial(_without_negative_cycle, csgraph.johnson)
-    return {node: tree.paths() for node, tree in _trees(G, _with_all_arcs(G, weight), search, trees=True)}
+    return {node: tree.paths() for node, tree in _trees(G, _with_all_arcs(G, weight), trees=True)}
 
 
 # Floyd-Warshall.
+
+CYCLE = "a negative cycle, which versions of NetworkX treat differently"
 
 
 @networkx_algorithm()
@@ -651,18 +684,20 @@ def floyd_warshall_predecessor_and_distance(
 ) -> tuple[dict, dict[Node, Lengths]]:
     """Return the predecessor on a shortest path, and the length, by source and target."""
     arcs, nodes = _named_arcs(G, weight), G.nodes
-    rows, lasts = _floyd_warshall(arcs, return_predecessors=True)
+    with _negative_cycle_raises(NotImplementedError(CYCLE)):
+        found = arcs.solver.all_pairs()
+    rows, lasts = found.distances, found.predecessors
     distances = {}
     for node, row in zip(nodes, rows.tolist(), strict=True):
         values = [d if math.isinf(d) else int(d) for d in row] if arcs.whole else row
         distances[node] = dict(zip(nodes, values, strict=True))
     loops = arcs.tails[arcs.tails == arcs.array.indices]
     lasts[loops, loops] = loops  # as in NetworkX
-    found = {
+    before = {
         node: {head: nodes[v] for head, v in zip(nodes, last, strict=True) if v >= 0}
         for node, last in zip(nodes, lasts.tolist(), strict=True)
     }
-    return {node: before for node, before in found.items() if before}, distances
+    return {node: row for node, row in before.items() if row}, distances
 
 
 @networkx_algorithm()
@@ -677,7 +712,9 @@ def floyd_warshall_numpy(
         )
     if not all(node in G for node in nodelist or ()):
         raise NotImplementedError("a node of nodelist is not in the graph")
-    found = _floyd_warshall(_named_arcs(G, weight))
+    arcs = _named_arcs(G, weight)
+    with _negative_cycle_raises(NotImplementedError(CYCLE)):
+        found = arcs.solver.distances(range(len(G.nodes))).distances
     order = [G.index[node] for node in nodelist or G.nodes]
     return found[np.ix_(order, order)]
 
@@ -686,15 +723,6 @@ def _named_arcs(graph: Converted, weight: Weight) -> WeightedArcs:
     if callable(weight):
         raise NotImplementedError("the weight is a function, which versions of NetworkX treat differently")
     return _with_all_arcs(graph, weight)
-
-
-def _floyd_warshall(arcs: WeightedArcs, **options: Any) -> Any:
-    try:
-        if arcs.has_negative_loop:  # ignored by SciPy
-            raise csgraph.NegativeCycleError
-        return csgraph.floyd_warshall(arcs.array, **options)
-    except csgraph.NegativeCycleError as error:
-        raise NotImplementedError("a negative cycle, which versions of NetworkX treat differently") from error
 
 
 # Without weights.
@@ -863,7 +891,7 @@ def harmonic_centrality(
 def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
     """Return the eccentricity of each node; if `v` is given, of the node v or the nodes v."""
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
-    found = functions.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
+    found = arcs.solver.eccentricities([G.index[node] for node in nodes])
     if (found.reached < len(G.nodes)).any():
         why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {why}")

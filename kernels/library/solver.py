@@ -390,6 +390,14 @@ class Solver:
         with self._working():
             return self._in_users_unit(self._answer(lambda engine: engine.paths_from(sources, limit)))
 
+    def _from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Search from the nearest of some distinct sources, for graphs of unit 1; return distances and predecessors.
+
+        The distances are of shape (n,), and so are the predecessors, which are None unless `tree`.
+        """
+        with self._working():
+            return self._in_float64.from_nearest(sources, limit, tree=tree)
+
     def distances(
         self,
         sources: ArrayLike,
