@@ -219,9 +219,9 @@ def distances(graph: GraphLike, *args: Any, directed: bool = True, **kwargs: Any
     ------
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
-        result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
-        also if there is no GPU.
+        result does not fit in the host's memory. With dtype int32, or with ``out="device"`` and without `second`, also
+        if a weight or a distance is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit).
+        With ``out="device"``, also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -445,13 +445,14 @@ def pair_distances(graph: GraphLike, *args: Any, directed: bool = True, **kwargs
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As in `distances`. InputError also if there are not as many sources as targets.
+        As in `distances` with a second value. InputError also if there are not as many sources as targets.
 
     Notes
     -----
     If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
-    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
-    each distinct source is searched.
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs,
+    and if a distance exceeds 2**31 - 2, each distinct source is searched. With ``out="device"``, results that are found
+    on the host are copied to the card.
 
     Examples
     --------
