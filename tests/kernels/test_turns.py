@@ -14,7 +14,7 @@ from kernels import centrality
 from kernels.errors import InputError
 from kernels.fast import probe
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import choice, functions, searches
 from kernels.library.choice import BreakEven, Card
 from kernels.network import Labels, Network
 from kernels.run import Run
@@ -89,7 +89,7 @@ def cases():
 @pytest.fixture
 def no_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr(solver, "last", solver.Last())
+    monkeypatch.setattr(functions, "last", functions.Last())
 
 
 def test_distances_obey_turns(no_card):

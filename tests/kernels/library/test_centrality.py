@@ -16,7 +16,7 @@ from kernels.fast import probe
 from kernels.fast.float_graph import FloatGraph
 from kernels.fast.hierarchy import all_pairs
 from kernels.graph import MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import choice, functions, searches, solver
 from kernels.library.centrality import _sum
 from kernels.library.choice import BreakEven, Card
 from kernels.library.solver import Solver
@@ -31,7 +31,7 @@ OF_THE_GRAPH = "diameter", "radius", "average_shortest_path_length", "wiener_ind
 @pytest.fixture
 def no_card(monkeypatch):
     monkeypatch.setattr(Card, "visible", lambda: None)
-    monkeypatch.setattr("kernels.library.centrality.last", solver.Last())
+    monkeypatch.setattr("kernels.library.centrality.last", functions.Last())
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def on_card(monkeypatch):
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
     monkeypatch.setattr(choice, "LEAST_WORK_FOR_CARD", 0)
-    monkeypatch.setattr("kernels.library.centrality.last", solver.Last())
+    monkeypatch.setattr("kernels.library.centrality.last", functions.Last())
     make = functools.partial(all_pairs.ManySourceSearch, bytes=5000)
     monkeypatch.setattr(
         all_pairs, "ManySourceSearch", lambda *given, **more: make(*given, **more | {"run": Run(block=4)})

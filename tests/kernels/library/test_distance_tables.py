@@ -16,7 +16,7 @@ from kernels.fast.float_graph import FloatGraph
 from kernels.fast.hierarchy import all_pairs, fragments, targets
 from kernels.gpu import copies
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import choice, functions, searches
 from kernels.library.choice import BreakEven, Card
 from kernels.run import Run
 from tests.support import graphs
@@ -28,7 +28,7 @@ NO_SEARCH = BreakEven(10**9, 10**9, 10**9)
 
 @pytest.fixture(autouse=True)
 def nothing_kept(monkeypatch):
-    monkeypatch.setattr(solver, "last", solver.Last())
+    monkeypatch.setattr(functions, "last", functions.Last())
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from kernels.fast import multi_source, probe
 from kernels.fast.floats import FloatGraph
 from kernels.fast.hierarchy import all_pairs, elimination, fragments, many_sources
 from kernels.graph import INF, MAX_WEIGHT, Graph
-from kernels.library import choice, searches, solver
+from kernels.library import choice, functions, searches
 from kernels.library.answers import FLOAT_BYTES, HOST_BYTES, Distances
 from kernels.library.choice import BreakEven, Card, choose_apsp, choose_many, choose_sssp
 from kernels.library.inputs import as_graph
@@ -77,8 +77,9 @@ def random_graph(vertices, arcs, weight=9):
 
 
 def test_without_a_gpu_networkit_only_where_it_is_installed(monkeypatch):
-    graph = random_graph(5, 9)
+    graph = random_graph(500, 2000)
     assert choose_sssp(graph, None)[0] == "dijkstra/scipy"
+    assert choose_apsp(random_graph(5, 9), None)[0] == "dijkstra/scipy_apsp"
     assert choose_apsp(graph, None)[0] == "dijkstra/networkit_apsp"
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert choose_apsp(graph, None) == ("dijkstra/scipy_apsp", "no GPU is visible, and NetworKit is not installed")
@@ -645,7 +646,7 @@ def test_no_room(solve, message):
 def test_a_full_card_is_said(monkeypatch):
     """A CPU variant stands in for the card's."""
 
-    key = "dijkstra/networkit_apsp"
+    key = "dijkstra/scipy_apsp"
 
     @functools.wraps(VARIANTS[key].function)
     def full(graph, result, run):
@@ -885,7 +886,7 @@ def on_card(monkeypatch):
     for name, value in {"SMALLEST": 8, "RATIO": 3}.items():
         monkeypatch.setattr(fragments, name, value)
     monkeypatch.setattr(Card, "visible", lambda: CARD)
-    monkeypatch.setattr(solver, "last", solver.Last())
+    monkeypatch.setattr(functions, "last", functions.Last())
     monkeypatch.setattr(searches, "new_run", functools.partial(Run, block=8, tile=3))
     monkeypatch.setattr(probe, "scipy_us", lambda graph: np.inf)  # no graph is narrow
     monkeypatch.setattr(choice, "BREAK_EVEN", dict.fromkeys(choice.BREAK_EVEN, BreakEven(2, 2, 2)))
