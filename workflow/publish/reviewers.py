@@ -101,7 +101,6 @@ def _job_lines(
         ]
         lines.append(
             {
-                "Job": f"{dataset}, {measurements.SOURCES[problem]}",
                 "Command": f"`snakemake --cores 1 results/batches/{BATCH}/{problem}/{dataset}/timings.csv`",
                 **{f"Minutes on {card}": of_card[problem, dataset] for card, of_card in took.items()},
                 "For claims": ", ".join(numbers),
