@@ -357,25 +357,6 @@ def test_every_table_and_figure_of_the_archives_is_linked():
     assert len(made) > 30 and not [path for path in made if page.count(f"](../{path})") != 1]
 
 
-def test_near_far_meets_the_goals_and_predictions_of_its_page():
-    page = (ROOT / "docs/performance.md").read_text()
-    head, *rows = re.findall(r"^\| (ms|goal|predicted[^|]*?|in the archive[^|]*?) \|(.+)\|$", page, re.MULTILINE)
-    datasets = [cell.strip(" †") for cell in head[1].split("|")]
-    typed = {name: pd.Series(cells.split("|"), datasets).str.strip() for name, cells in rows}
-    goal, archived, predicted, archived_kernels = (row[row != ""].astype(float) / 1000 for row in typed.values())
-    assert [len(goal), len(archived), len(predicted), len(archived_kernels)] == [9, 9, 4, 9]
-
-    rows = published.archived_rows("h200")
-    rows = measurements.pooled(rows[measurements.variants(rows) == NEAR_FAR])
-    summary = measurements.summarise(rows.assign(seconds=rows["kernels_s"] + rows["predecessors_s"])).loc[NEAR_FAR]
-    medians, kernels = summary["median"][goal.index], summary["kernels"][goal.index]
-    assert ((medians - archived).abs() <= 5e-6).all() and ((kernels - archived_kernels).abs() <= 5e-6).all()
-    assert (medians < goal).all()
-    deviation = kernels[predicted.index] / predicted - 1
-    assert (deviation.drop(["rmat20", "uniform20"]).abs() < 0.15).all()
-    assert deviation[["rmat20", "uniform20"]].round(2).to_list() == [-0.34, -0.26]
-
-
 def table_rows(page, head):
     """The cells of the rows below a table's head in a page of docs/, by their first cell."""
     text = (ROOT / "docs" / page).read_text().split(f"| {head} |", 1)[1]
