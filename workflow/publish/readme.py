@@ -235,7 +235,7 @@ def by_claim(audited: AuditedByCard, undecided: Collection[str] = ()) -> str:
     lines = []
     for of_card in claim_by_claim(audited):
         first, *_ = of_card.values()
-        line = {"Claim": f"{first.claim.number}. {first.claim.claim}", "Section": first.claim.section}
+        line = {"Claim": f"{first.claim.number}. {first.claim.claim}"}
         line["Paper's tables"] = audit.by_verdict(first.from_tables)
         lines.append(line | {name: audit.by_verdict(one.from_batches) for name, one in of_card.items()})
     both, apart = compared(audited)
