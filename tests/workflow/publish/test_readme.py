@@ -147,7 +147,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     for size, dataset in enumerate(ROADS[:5], start=1):
         row = cells_of(text, f"{dataset} † | {10 * size}.0 s")
         assert row[2:6] == ["100 ms", "4.00 ms", f"{CROSS}25.0", "2.00 ms"]
-    assert "| e †" not in text and "`near_far`; nyc, bay, col, fla and ne were" in text
+    assert "| e †" not in text and "; nyc, bay, col, fla and ne were measured before" in text
     for factor, dataset in enumerate(GNUTELLA, start=1):
         row = cells_of(text, f"{dataset} | 1.00 s")
         assert row[2:6] == ["3.00 s", "10.0 ms", f"{2 * factor}.00 ms", f"{CROSS}{digits(500 / factor)}"]
