@@ -396,7 +396,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
             "links": links(archives, list(audited)),
         },
         "docs/data.md": {"substitutes": sizes(rows)},
-        "docs/reviewers.md": {"reviewers": reviewers.table(of_cards, shown, config)},
+        "docs/reviewers.md": {"reviewers": reviewers.table(of_cards, mine, config)},
         "docs/library.md": {"library_times": library_times(archive / "library_times.csv")},
     }
 
