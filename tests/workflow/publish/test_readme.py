@@ -83,6 +83,14 @@ def test_every_link_leads_somewhere(page):
         assert not anchor or anchor in anchors(there), f"{there.name} has no heading #{anchor}"
 
 
+def test_each_message_of_the_troubleshooting_page_exists():
+    files = [ROOT / "Makefile", *(path for name in ("kernels", "workflow") for path in (ROOT / name).rglob("*.py"))]
+    sources = re.sub(r"""["']\s*\n\s*f?["']""", "", "\n".join(path.read_text() for path in files))
+    rows = re.findall(r"^\| `(.+?)` \|", (ROOT / "docs/troubleshooting.md").read_text(), re.MULTILINE)
+    parts = {part.strip(" .:") for row in rows for part in row.split("…")} - {""}
+    assert len(rows) > 10 and sorted(part for part in parts if part not in sources) == []
+
+
 def judged(rows, *names):
     """Audit the claims of these ids, or all."""
     listed = [CLAIMS[name] for name in names or CLAIMS]
