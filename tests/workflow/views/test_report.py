@@ -5,7 +5,6 @@ Made of the archive, where there is no GPU. With REQUIRE_CHROMIUM=1 a missing br
 
 import io
 import json
-import os
 import shutil
 from pathlib import Path
 from zipfile import ZipFile
@@ -68,9 +67,7 @@ OFFLINE = SIMULATOR | dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    if not browser.find():
-        why = "Chromium is not installed"
-        (pytest.fail if os.environ.get("REQUIRE_CHROMIUM") == "1" else pytest.skip)(why)
+    browser.require()
     project = Project.make(tmp_path_factory.mktemp("report"), stub=False, mode="auto", whole_archives=True)
     batch = take_batch(project.folder / "results/batches" / BATCH)
     project.snakemake("compare", environment=OFFLINE)
