@@ -241,9 +241,9 @@ def distances(
     ------
     InputError
         As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
-        result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
-        also if there is no GPU.
+        result does not fit in the host's memory. With dtype int32, or with ``out="device"`` and without `second`, also
+        if a weight or a distance is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit).
+        With ``out="device"``, also if there is no GPU.
     NotEnoughMemory, NegativeCycleError
         As in `shortest_paths`.
 
@@ -488,13 +488,14 @@ def pair_distances(
     Raises
     ------
     InputError, NotEnoughMemory, NegativeCycleError
-        As in `distances`. InputError also if there are not as many sources as targets.
+        As in `distances` with a second value. InputError also if there are not as many sources as targets.
 
     Notes
     -----
     If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
-    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
-    each distinct source is searched.
+    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs,
+    and if a distance exceeds 2**31 - 2, each distinct source is searched. With ``out="device"``, results that are found
+    on the host are copied to the card.
 
     Examples
     --------
@@ -804,14 +805,25 @@ class Solver:
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
         with self._working():
-            if not self.on_card:
-                raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+            self._require_card()
             if not isinstance(self.graph, Graph):
                 raise self._too_long_for_card()
             try:
                 yield self._in_whole_numbers
             except NotInIntegers:
                 raise self._too_long_for_card() from None
+
+    def _require_card(self) -> None:
+        if not self.on_card:
+            raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+
+    @contextmanager
+    def _searching_pairs(self, *, on_card: bool) -> Iterator[PairSearch]:
+        """Yield the searches between pairs; raise InputError if results are to be left on a card and there is none."""
+        with self._working():
+            if on_card:
+                self._require_card()
+            yield self._pairs
 
     def _too_long_for_card(self) -> InputError:
         return InputError(
@@ -952,8 +964,8 @@ class Solver:
         values, on_card = values_of_edges(second, self._edge_count), out == "device"
         what = f"{self.graph.name}: {wanted.size:,} distances with a second value take"
         memory.require((8 + wanted.dtype.itemsize) * wanted.size, what, "take fewer sources at once")
-        with self._left_on_card() if on_card else self._working():
-            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            distances, sums, variant, reason = pairs.table(wanted, values, on_card=on_card)
         return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
 
     @_documented_by(pair_distances)
@@ -965,8 +977,8 @@ class Solver:
             _check_out(out) == "device",
             self._pair_ends(sources, targets),
         )
-        with self._left_on_card() if on_card else self._working():
-            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            distances, variant, reason = pairs.distances(given, ends, kind, on_card=on_card)
         return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
 
     @_documented_by(routes)
@@ -975,8 +987,8 @@ class Solver:
     ) -> Routes:
         on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
         values = None if second is None else values_of_edges(second, self._edge_count)
-        with self._left_on_card() if on_card else self._working():
-            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            found = pairs.routes(given, ends, values, on_card=on_card)
         return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
 
     def _pair_ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -1091,15 +1103,20 @@ class Solver:
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
-        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        n, k, targets = self.graph.vertices, wanted.k, wanted.targets.astype(np.int32)
         sources = np.arange(n) if wanted.sources is None else wanted.sources
         once, inverse = np.unique(sources, return_inverse=True)
-        nearest = KeptNearest(len(once), k)
         forward = len(once) <= len(targets)
         solver = self._backward if forward == wanted.reverse else self
         starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
         dtype, how = np.dtype(np.float64), ("", "")
-        rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
+        rows = max(1, min(len(starts), PIECE_BYTES // max(1, 8 * len(ends))))
+        what = f"{self.graph.name}: {k:,} targets for each of {len(sources):,} sources, from tables of distances, take"
+        cells, inserted = rows * len(ends), k * (rows if forward else len(once))
+        most = max(8 * cells + 12 * min(PIECE, rows * n), 17 * cells + 13 * inserted, 21 * k * len(sources))
+        needed = 12 * k * len(once) + most + 64 * (n + len(sources)) + 256 * rows
+        memory.require(needed, what, "take fewer sources at once")
+        nearest = KeptNearest(len(once), k)
         for first in range(0, max(1, len(starts)), rows):
             piece = starts[first : first + rows]
             table = np.empty((len(piece), len(ends)))
@@ -1113,7 +1130,7 @@ class Solver:
         found, distances = nearest.found[:, inverse].T, np.ascontiguousarray(nearest.distances[:, inverse].T)
         self.graph.scale.apply(distances)
         counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
-        vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
+        vertices = np.where(found < 0, np.int32(-1), targets[found]) if k else found
         return FoundNearest(np.ascontiguousarray(vertices), distances, counts, *how)
 
     def _named(self, vertices: np.ndarray) -> np.ndarray:
@@ -1212,18 +1229,18 @@ class Solver:
 class KeptNearest:
     """The k nearest of the targets that were seen so far, of each of s sources. Targets are numbered from 0.
 
-    distances: float64, (k, s), in ascending order. found: int64, (k, s), the targets; -1 if there is none.
+    distances: float64, (k, s), in ascending order. found: int32, (k, s), the targets; -1 if there is none.
     """
 
     def __init__(self, sources: int, k: int) -> None:
-        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1)
+        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1, np.int32)
 
     def take_rows(self, first: int, table: np.ndarray) -> None:
         """Set the nearest of all targets of the sources from `first` on. table: a row for each of these sources."""
         order = np.argsort(table, axis=1, kind="stable")[:, : len(self.found)]
-        distances = np.take_along_axis(table, order, axis=1).T
-        of_piece = slice(first, first + len(table))
-        self.distances[:, of_piece], self.found[:, of_piece] = distances, np.where(np.isinf(distances), -1, order.T)
+        distances, found = (array[:, first : first + len(table)] for array in (self.distances, self.found))
+        distances[:], found[:] = np.take_along_axis(table, order, axis=1).T, order.T
+        found[np.isinf(distances)] = -1
 
     def insert(self, target: int, distances: np.ndarray) -> None:
         """Insert a target, whose number is larger than those seen so far. distances: from each source, (s,)."""

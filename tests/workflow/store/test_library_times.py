@@ -174,7 +174,7 @@ def test_the_table_has_a_row_per_shown_kind_of_call_and_a_column_per_dataset(tmp
 
 def test_times_of_the_page_on_networks_are_those_of_the_file():
     rows = LIBRARY_TIMES.read([ARCHIVED.with_name("network_times.csv")])
-    medians = rows.groupby(["what", "dataset"], sort=False)["seconds"].median().unstack("dataset")
+    medians = rows.groupby(["what", "dataset"], sort=False)["seconds"].median().unstack("dataset").dropna()
     page = (Path(__file__).parents[3] / "docs/osmnx.md").read_text()
     (table,) = re.findall(r"^\| \| nyc \| ne † \|\n.*?\n((?:\|.*\n)+)", page, re.MULTILINE)
     shown = [line.split("|")[2:4] for line in table.splitlines()]
