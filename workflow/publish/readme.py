@@ -18,7 +18,7 @@ from workflow.publish.archive import OTHERS
 from workflow.publish.documents import fill, from_template, narrow, page_text
 from workflow.store import all_pairs, benchmarks, columns, measurements, revisions, tables
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import long_table, render
+from workflow.views import long_table
 from workflow.views.extensions import all_pairs_table, launch_overhead, many_sources_table, peak_table, table6
 from workflow.views.paper import audit
 from workflow.views.paper.glance import AuditedByCard, claim_by_claim
@@ -325,11 +325,11 @@ def library_times(path: Path) -> str:
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
     others, calls = substitutes(rows), library_calls(path)
     calls = calls[calls.index.get_level_values("what").isin(CALLS_SHOWN)]
-    cells = calls.apply(lambda cell: f"{time_text(cell['median'])}, {render.spread(cell, time_text)}", axis=1)
-    table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
+    table = calls["median"].map(time_text).unstack("dataset", fill_value="-", sort=False)
     return from_template(
         "library_times",
-        table=table.rename_axis("What").reset_index(),
+        table=table.rename(columns=lambda name: marked(name, others)).rename_axis("What").reset_index(),
+        repeats=list(calls["repeats"]),
         archive=path.parent.name,
         days=list(rows["started"].str[:10]),
         substitutes=others,
@@ -373,6 +373,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
 def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]]:
     """Return the content of each marker, by page."""
     described = pd.DataFrame([{"column": f"`{one.name}`", "meaning": one.meaning} for one in columns.DEFINED])
+    described = described.groupby("meaning", sort=False)["column"].agg(", ".join).reset_index()[["column", "meaning"]]
     return {
         **documents(list(map(Path, archives)), config),
         "docs/design.md": {"columns": narrow(described)},

@@ -371,7 +371,7 @@ SECTIONS = (  # the kernels of each section of docs/kernels.md that has a bound
     ("delta_stepping/near_far",),
     ("bellman_ford/multi_source_apsp",),
     ("floyd_warshall/blocked", "floyd_warshall/blocked16"),
-    ("hierarchies, rows of distances", "hierarchies, eccentricities"),
+    ("hierarchies, rows of distances", "hierarchies, eccentricities", "hierarchy/sssp"),
 )
 
 
