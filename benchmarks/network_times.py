@@ -184,7 +184,7 @@ def waiting(call: Callable) -> Callable[[], tuple[float, Any]]:
 
 
 def in_turn(cases: list[Case]) -> Iterator[dict]:
-    """Yield the columns of each repeat of the cases, which take turns in alternating order; the first is not counted."""
+    """Yield the columns of the repeats of cases, which take turns in alternating order; the first is not counted."""
     for repeat in range(REPEATS + 1):
         for case in cases[:: (-1) ** repeat]:
             row = case.row(repeat)

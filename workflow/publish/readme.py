@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -65,65 +64,30 @@ COMMON = re.compile(
 EXTENSION = "CUDA graph"  # in the heads of columns that docs/results.md leaves out
 
 
-def answer(audited: AuditedByCard) -> str:
-    """Say how many claims hold on the first card, and what the verdicts on each card rest on."""
-    first, mine = next(iter(audited.items()))
-    cards = []
-    for name, ones in audited.items():
-        both, apart = compared({first: mine, name: ones})
-        decided = [finding for one in ones for finding in deciding(one.from_batches).values()]
-        cards.append(
-            {
-                "name": name,
-                "both": both,
-                "same": both - len(apart),
-                "batches": [finding.estimate.batches for finding in decided],
-                "hosts": [len(finding.hosts) for finding in decided],
-            }
-        )
-    total = sum(len(one.from_batches) for one in mine)
-    return from_template("answer", cards=cards, claims=Counter(outcome(one.from_batches) for one in mine), total=total)
-
-
-def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
-    """Return the README's table, a row per claim; others: the substitutes."""
+def claims_table(audited: AuditedByCard, tolerance: float) -> str:
+    """Return the README's table, a row per claim."""
     lines, apart = [], {}
     for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
         line = {
             "Claim": f"{first.claim.number}. {first.claim.claim}",
-            "The paper's own tables": whole(first.from_tables),
+            "Paper's tables": whole(first.from_tables),
         }
         for name, one in of_card.items():
             here = claims.disagreeing(one, tolerance)
             apart |= here
-            line[name] = whole(one.from_batches, one.counted) + (" §" if here else "")
+            line[name] = whole(one.from_batches) + (" §" if here else "")
         lines.append(line)
-    named = {dataset for one in next(iter(audited.values())) for dataset in one.from_batches}
-    return from_template(
-        "claims",
-        table=pd.DataFrame(lines),
-        fragile={name: marks for name, ones in audited.items() if (marks := fragile(ones))},
-        apart=apart,
-        substitutes=[name for name in others if name in named],
-    )
+    return from_template("claims", table=pd.DataFrame(lines), apart=apart)
 
 
-def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], list[str]]:
-    """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
-    marks = defaultdict(list)
-    for one in audited:
-        if graphs := tuple((name, one.from_batches[name].estimate.batches) for name in one.turned_on):
-            marks[graphs].append(str(one.claim.number))
-    return marks
-
-
-def whole(findings: Mapping[str, Finding], text: str = "") -> str:
-    """Return the verdict on a claim; if it is mixed, also on how many graphs it is as claimed."""
+def whole(findings: Mapping[str, Finding]) -> str:
+    """Return the verdict on a claim, and on how many graphs it is as claimed or undecided if these are not all."""
     words = [finding.verdict for finding in deciding(findings).values()]
-    text = text or outcome(findings)
-    held = words.count(verdicts.CLAIMED)
-    return f"{text}: {held} of {len(words)} as claimed" if outcome(findings) == verdicts.MIXED else text
+    text, undecided = outcome(findings), len(findings) - len(words)
+    if text == verdicts.MIXED:
+        text = f"on {words.count(verdicts.CLAIMED)} of {len(words)} graphs"
+    return f"{text} ({undecided} undecided)" if words and undecided else text
 
 
 def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
@@ -383,10 +347,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     undecided = [name for name in audited if name not in shown]
     others = substitutes(rows)
     return {
-        README: {
-            "answer": answer(shown),
-            "claims": claims_table(shown, others, tolerance),
-        },
+        README: {"claims": claims_table(shown, tolerance)},
         "docs/results.md": {
             "claims": by_claim(shown, undecided),
             "about": readings_of_about.text(of_cards, others, tolerance),
