@@ -100,7 +100,7 @@ class Calls:
             partial(Graph.from_edges, graph.tails, graph.indices, weights, vertices=graph.vertices)
             for weights in (graph.weights, graph.weights / 10)
         )
-        tables = []
+        tables: list[tuple[Any, ...]] = []
         for made, divisor, about in (whole, 1, ""), (tenths, 10, ", weights in tenths"):
             solver = opened.enter_context(kernels.prepare(made()))
             one = partial(solver.shortest_paths, int(self.rows[0]))
