@@ -50,7 +50,7 @@ ALIGNED = 4  # the hub distances of a vertex start at a multiple
 NO_CODE = np.uint64(2**64 - 1)  # of an arc that stands for no path
 LOW = u64(0xFFFFFFFF)
 NO_SECONDS = np.zeros(0)
-PIECE_BUFFERS = 4  # buffers of distances that one launch finds, if results are copied during the next launch
+PIECE_BUFFERS = 8  # buffers of distances that one launch finds, if results are copied during the next launch
 
 
 class ArcsOnCard(NamedTuple):
