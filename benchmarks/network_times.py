@@ -3,10 +3,13 @@
     python -m benchmarks.network_times nyc.npz ne.npz --out results/archive/h200/network_times.csv
 
 Takes packed graphs of road networks and writes one row per repeat, as benchmarks/library_times.py does. The hierarchy
-is laid out before. The calls take turns. After each call, samples of its results are compared with SciPy's.
+is laid out before. The calls take turns. After each call, samples of its results are compared with SciPy's. On the
+first graph, searches with fractional weights and with labels run too, beside the same searches without.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +93,35 @@ class Calls:
         ):
             yield Case(name, waiting(call), check)
 
+    def beside(self, opened: ExitStack) -> Iterator[Case]:
+        """Yield searches in whole numbers, with weights in tenths, and with labels. `opened` closes their solvers."""
+        graph, table = self.graph, (self.starts, self.ends)
+        whole, tenths = (
+            partial(Graph.from_edges, graph.tails, graph.indices, weights, vertices=graph.vertices)
+            for weights in (graph.weights, graph.weights / 10)
+        )
+        tables: list[tuple[Any, ...]] = []
+        for made, divisor, about in (whole, 1, ""), (tenths, 10, ", weights in tenths"):
+            solver = opened.enter_context(kernels.prepare(made()))
+            one = partial(solver.shortest_paths, int(self.rows[0]))
+            yield Case("all distances from one source" + about, waiting(one), partial(self.check_one, divisor))
+            first = f"a first table of 10,000 x 10,000, from columns of edges{about}"
+            check = partial(self.check_table, divisor=divisor)
+            yield Case(first, waiting(partial(self.first_table, made)), check)
+            tables.append((about or ", weights in whole numbers", solver, table, check))
+        numbers = np.random.default_rng(1).choice(10**10, graph.vertices, replace=False)
+        for labels, about in (numbers, "numbers up to 10^10"), (numbers.astype(str).astype(object), "texts"):
+            made = partial(Graph.from_edges, labels[graph.tails], labels[graph.indices], graph.weights)
+            solver = opened.enter_context(kernels.prepare(made()))
+            ends = tuple(labels[ends] for ends in table)
+            tables.append((f", by labels that are {about}", solver, ends, self.check_table))
+        for about, solver, ends, check in tables:
+            yield Case("a table of 10,000 x 10,000" + about, waiting(partial(solver.distances, *ends)), check)
+
+    def first_table(self, made: Callable[[], Graph]) -> kernels.Distances:
+        with kernels.prepare(made()) as solver:
+            return solver.distances(self.starts, self.ends)
+
     def reweighting(self) -> Iterator[Case]:
         yield Case("new weights, from the host, ready to search", waiting(self.reweight), self.check_later)
         yield Case("the hub distances of all vertices", waiting(self.hub_distances), lambda _: None)
@@ -127,8 +159,11 @@ class Calls:
         right = np.array_equal(found.distances[self.rows], distances)
         require(right and np.array_equal(found.targets[self.rows], self.facilities[order]), "nearest")
 
-    def check_table(self, found: kernels.Distances) -> None:
-        require(np.array_equal(on_host(found.distances[:SAMPLES]), self.exact[:, self.ends]), "table")
+    def check_table(self, found: kernels.Distances, divisor: int = 1) -> None:
+        require(np.array_equal(on_host(found.distances[:SAMPLES]), self.exact[:, self.ends] / divisor), "table")
+
+    def check_one(self, divisor: int, found: kernels.Paths) -> None:
+        require(np.array_equal(found.distances, self.exact[0] / divisor), "one source")
 
     def check_later(self, _: None) -> None:
         require(np.array_equal(self.solver.distances(self.rows).distances, self.exact_later), "new weights")
@@ -149,9 +184,9 @@ def waiting(call: Callable) -> Callable[[], tuple[float, Any]]:
 
 
 def in_turn(cases: list[Case]) -> Iterator[dict]:
-    """Yield the columns of each repeat of the cases, which take turns; the first calls are not counted."""
+    """Yield the columns of the repeats of cases, which take turns in alternating order; the first is not counted."""
     for repeat in range(REPEATS + 1):
-        for case in cases:
+        for case in cases[:: (-1) ** repeat]:
             row = case.row(repeat)
             if repeat:
                 yield row
@@ -159,9 +194,9 @@ def in_turn(cases: list[Case]) -> Iterator[dict]:
 
 def rows(path: Path, graph: Graph, first: bool) -> Iterator[dict]:
     """Yield the rows of a graph."""
-    with kernels.prepare(graph) as solver:
+    with kernels.prepare(graph) as solver, ExitStack() as opened:
         calls = Calls(graph, solver)
-        yield from in_turn([*calls.cases()])
+        yield from in_turn([*calls.cases(), *(calls.beside(opened) if first else ())])
         yield from in_turn([*calls.reweighting()])
 
 

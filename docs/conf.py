@@ -9,7 +9,6 @@ from pathlib import Path
 from sphinx.application import Sphinx
 
 ROOT = Path(__file__).parents[1]
-ARCHIVES = sorted((ROOT / "results/archive").glob("*/"), reverse=True)
 # The reference names the package as it is installed.
 INSTALLED = Path(tempfile.mkdtemp(), "cuda_shortest_paths")
 INSTALLED.symlink_to(ROOT / "kernels")
@@ -26,22 +25,21 @@ exclude_patterns = ["dist", "logs", "resources", ".*", "results/batches", "resul
 html_theme = "furo"
 html_title = project
 html_copy_source = False
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 myst_heading_anchors = 4
 numpydoc_show_class_members = False
 
 CONTENTS = """
 ```{toctree}
 :hidden:
-:glob:
 :caption: CAPTION
 
 PAGES
 ```
 """
 CAPTIONS = {
-    "Results": ["docs/results", "docs/errata", "docs/reviewers"],
-    "Method": ["docs/method", "docs/data", "docs/kernels", "docs/performance"],
-    "Library": [
+    "Use": [
         "docs/library",
         "docs/osmnx",
         "docs/travel-times",
@@ -49,17 +47,29 @@ CAPTIONS = {
         "docs/networkx",
         "docs/cupy",
         "docs/reference",
+        "docs/restrictions",
+        "docs/troubleshooting",
     ],
-    "Workflow": ["docs/slurm", "docs/design", "docs/extending", "CONTRIBUTING", "CHANGELOG"],
-    **{f"Tables of {archive.name}": [f"results/archive/{archive.name}/*"] for archive in ARCHIVES},
+    "Check the paper": ["docs/results", "docs/reviewers", "docs/slurm", "docs/errata", "docs/data"],
+    "Understand": ["docs/method", "docs/kernels", "docs/performance"],
+    "Contribute": ["docs/design", "docs/extending", "CONTRIBUTING", "CHANGELOG"],
 }
+# Only docs/results.md lists an archive's pages, which are too many for the sidebar.
+OF_ARCHIVE = """---
+orphan: true
+hide-toc: true
+---
+# {card}: {title}
+
+[All tables and figures](/docs/results.md#all-tables-and-figures)
+"""
 
 
 def adapt(app: Sphinx, page: str, source: list[str]) -> None:
-    """Append the table of contents to README.md, and name the card in the heading of an archive's page."""
+    """Append the table of contents to README.md, and head an archive's page by its card and title."""
     if page.startswith("results/archive/"):
-        card = page.split("/")[2]
-        source[0] = re.sub(r"\A(?:\*\*|# )(.+?)(?:\*\*)?$", rf"# {card}: \1", source[0], flags=re.MULTILINE)
+        head, rest = source[0].split("\n", 1)
+        source[0] = OF_ARCHIVE.format(card=page.split("/")[2], title=re.sub(r"^# |\*\*", "", head)) + rest
     if page == root_doc:
         for caption, pages in CAPTIONS.items():
             source[0] += CONTENTS.replace("CAPTION", caption).replace("PAGES", "\n".join(pages))

@@ -42,8 +42,7 @@ if TYPE_CHECKING:
     from . import centrality, csgraph, errors, generate, graph, io  # noqa: F401
     from .graph import Graph
     from .library.answers import Distances, Eccentricities, Nearest, Paths, Routes
-    from .library.solver import (
-        Solver,
+    from .library.functions import (
         all_pairs,
         distance_pieces,
         distances,
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
         routes,
         shortest_paths,
     )
+    from .library.solver import Solver
     from .turns import with_turns
 
     __version__: str
@@ -85,7 +85,7 @@ MODULES = "centrality", "csgraph", "errors", "generate", "graph", "io"
 def __getattr__(name: str) -> Any:
     """Import a module when it is first used, because importing SciPy and CUDA's bindings is slow."""
     if name in __all__:
-        module = {"with_turns": ".turns", "Graph": ".graph"}.get(name, ".library.solver")
+        module = {"with_turns": ".turns", "Graph": ".graph"}.get(name, ".library.functions")
         return getattr(importlib.import_module(module, __name__), name)
     if name in MODULES:
         return importlib.import_module(f"{__name__}.{name}")

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 # Imported when first used, inside `reported`, so that Ctrl-C during a slow import ends the program quietly.
 io, generate = LazyModule(".io", __package__), LazyModule(".generate", __package__)
-solver, choice = LazyModule(".library.solver", __package__), LazyModule(".library.choice", __package__)
+functions, choice = LazyModule(".library.functions", __package__), LazyModule(".library.choice", __package__)
 searches, inputs = LazyModule(".library.searches", __package__), LazyModule(".library.inputs", __package__)
 table_files = LazyModule(".library.table_files", __package__)
 harness, heartbeat = LazyModule(".harness", __package__), LazyModule(".heartbeat", __package__)
@@ -170,11 +170,11 @@ def solve(args: argparse.Namespace) -> None:
     graph = inputs.as_graph(args.file)
     found: Paths | Distances
     if args.problem == "apsp":
-        found = solver.all_pairs(graph)
+        found = functions.all_pairs(graph)
     elif args.sources:
-        found = solver.distances(graph, args.sources)
+        found = functions.distances(graph, args.sources)
     else:
-        found = solver.shortest_paths(graph, args.source or 0)
+        found = functions.shortest_paths(graph, args.source or 0)
     if not args.to:
         with naming("standard output"):
             sys.stdout.writelines(distance_lines(found))
@@ -195,7 +195,7 @@ def matrix(args: argparse.Namespace) -> None:
     graph = inputs.as_graph(args.file)
     sources = inputs.check_sources(graph, table_files.read_vertices(args.sources))
     targets = args.targets and inputs.check_sources(graph, table_files.read_vertices(args.targets), "target")
-    with solver.Solver(graph) as searches:
+    with functions.Solver(graph) as searches:
         table_files.write(searches, sources, targets, args.to, args.dtype)
     say(f"wrote {args.to}")
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 runtime = LazyModule("cuda.bindings.runtime")
 LEAST_DOWNLOAD = 2**24  # bytes; the library copies smaller arrays directly, not by Downloads
-BUFFER = 2**25  # size in bytes of a page-locked buffer of Downloads
-THREADS = 16  # maximum number of threads of Downloads
+BUFFERS, BUFFER = 4, 2**24  # number of page-locked buffers of Downloads, and the size of each in bytes
+THREADS, PARTS = 16, 8  # maximum number of threads of Downloads, and the number of parts in which they empty a buffer
 UPLOADS = 2**22  # size in bytes of the buffers of Uploads
 ALIGNED = 256  # bytes; Uploads starts each array at a multiple
 
@@ -118,39 +119,64 @@ class Uploads:
         return [internals.part_of(on_card, first + place, size, array.dtype) for array, place, size in parts]
 
 
+def recorded() -> Any:
+    """Return an event that occurs when the card has finished all launches so far."""
+    event = cuda.event()
+    event.record()
+    return event
+
+
 class Downloads:
     """Copy large arrays to the host through page-locked buffers, from which several threads copy to the final array.
 
     The pages of a new array are mapped when they are first written. If one thread writes them, this takes longer than
-    the copy over PCIe. While the threads empty one buffer, the card fills the other.
+    the copy over PCIe. While the threads empty some buffers, the card fills another, and may compute later results.
     """
 
     def __init__(self) -> None:
-        self.threads = min(THREADS, len(os.sched_getaffinity(0)))
-        self.pool = ThreadPoolExecutor(self.threads)
-        self.buffers = [cuda.pinned_array(BUFFER, np.uint8) for _ in range(2)]
-        self.streams = [cuda.stream() for _ in range(2)]
+        self.pool = ThreadPoolExecutor(min(THREADS, len(os.sched_getaffinity(0))))
+        self.buffers = [cuda.pinned_array(BUFFER, np.uint8) for _ in range(BUFFERS)]
+        self.handles: list = []
+        if SIMULATED:
+            self.streams = [cuda.stream() for _ in range(BUFFERS)]
+        else:
+            flags = driver.CUstream_flags.CU_STREAM_NON_BLOCKING
+            self.handles = [checked(driver.cuStreamCreate(flags)) for _ in range(BUFFERS)]
+            self.streams = [cuda.external_stream(int(handle)) for handle in self.handles]
+
+    def __del__(self) -> None:
+        for handle in vars(self).get("handles", ()):
+            driver.cuStreamDestroy(handle)
 
     def copy(self, array, host: np.ndarray) -> None:
         """Wait for all launches, then copy a one-dimensional array from the card to an array on the host."""
-        cuda.synchronize()
-        source, target = array.view(np.uint8), host.view(np.uint8)
-        parts = [(start, min(BUFFER, len(target) - start)) for start in range(0, len(target), BUFFER)]
-        emptied: list[list[Future]] = [[], []]
-        for number in range(len(parts) + 1):
-            if number < len(parts):
-                start, size = parts[number]
-                self._wait(emptied[number % 2])
-                into = self.buffers[number % 2][:size]
-                source[start : start + size].copy_to_host(into, stream=self.streams[number % 2])
-            if number:
-                start, size = parts[number - 1]
-                self.streams[(number - 1) % 2].synchronize()
-                emptied[(number - 1) % 2] = self._empty(self.buffers[(number - 1) % 2], target[start : start + size])
-        self._wait(emptied[0] + emptied[1])
+        self.copy_in_turn([(array, host, recorded())])
 
-    def _empty(self, buffer: np.ndarray, target: np.ndarray) -> list[Future]:
-        step = -(-len(target) // self.threads)
+    def copy_in_turn(self, arrays: Iterable[tuple]) -> None:
+        """Copy one-dimensional arrays to the host, each given as (array, host array, event): after the event."""
+        emptied: list[list[Future]] = [[] for _ in self.buffers]
+        which, filling = 0, None
+        for array, host, event in arrays:
+            source, target = array.view(np.uint8), host.view(np.uint8)
+            for start in range(0, len(target), BUFFER):
+                into = target[start : start + BUFFER]
+                self._wait(emptied[which])
+                event.wait(self.streams[which])
+                part = internals.part_of(source, start, len(into), into.dtype)
+                part.copy_to_host(self.buffers[which][: len(into)], stream=self.streams[which])
+                if filling:
+                    emptied[which - 1] = self._empty(*filling)
+                filling = which, into
+                which = (which + 1) % len(self.buffers)
+        if filling:
+            emptied[which - 1] = self._empty(*filling)
+        for copies in emptied:
+            self._wait(copies)
+
+    def _empty(self, which: int, target: np.ndarray) -> list[Future]:
+        """Wait until a buffer is filled, then let the threads copy it."""
+        self.streams[which].synchronize()
+        buffer, step = self.buffers[which], -(-BUFFER // PARTS)
         ends = range(0, len(target), step)
         return [
             self.pool.submit(np.copyto, target[i : i + step], buffer[i : i + len(target[i : i + step])]) for i in ends

@@ -43,8 +43,9 @@ from numpy.typing import ArrayLike
 
 from ..graph import check_flag
 from .answers import Eccentricities
+from .functions import last
 from .inputs import check_vertices
-from .solver import Solver, last
+from .solver import Solver
 
 if TYPE_CHECKING:
     from .solver import GraphLike

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 NEAR_FAR, SCIPY = "delta_stepping/near_far", "dijkstra/scipy"
 # Vertices plus arcs, times sources. Below it, SciPy ends before a search on a card has started.
 LEAST_WORK_FOR_CARD = 2**15
+LEAST_WORK_FOR_NETWORKIT = 2**20  # likewise; NetworKit takes about 40 ms to start, and more in a process's first search
 SPARSE = 128  # a graph is sparse if it has less than 1 / SPARSE of all possible arcs
 # Searches in a contraction hierarchy, which are not in the registry of variants. ROWS returns rows of distances,
 # REDUCED reduces rows on the card, TARGETS returns the distances to some targets, NEAREST the nearest of some targets.
@@ -154,6 +155,8 @@ def choose_apsp(graph: Graph, card: Card | None) -> tuple[str, str]:
     if card is None:
         if _forked_with_networkit:
             return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and NetworKit's threads do not survive a fork"
+        if n * (n + arcs) < LEAST_WORK_FOR_NETWORKIT:
+            return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and SciPy is faster for so few vertices and arcs"
         if importlib.util.find_spec("networkit"):
             return "dijkstra/networkit_apsp", f"{why_no_gpu()}, and NetworKit takes all {libraries.cores()} cores"
         return "dijkstra/scipy_apsp", f"{why_no_gpu()}, and NetworKit is not installed"

@@ -20,7 +20,7 @@ from scipy.sparse.csgraph import NegativeCycleError
 
 from ..fast.float_graph import FloatGraph
 from ..graph import Graph, as_array
-from . import choice, solver
+from . import choice, functions
 from .answers import NO_PREDECESSOR
 from .inputs import as_rows, from_dense, graph_of, is_dense
 from .solver import Solver
@@ -327,7 +327,7 @@ class _SupportedCall:
         # A dense or float64 array is read alike with and without `add`.
         as_given = isinstance(csgraph, np.ndarray) or getattr(csgraph, "dtype", None) == np.float64
         options = bool(directed), bool(unweighted), add or as_given
-        own = solver.last.find(csgraph, options)
+        own = functions.last.find(csgraph, options)
         array: Any = None if own else _as_csr(csgraph, add)
         if own is None and array is None:
             return None
@@ -339,7 +339,7 @@ class _SupportedCall:
             read = _rows_and_sign(array, unweighted)
             if read is None:
                 return None
-            own = solver.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=bool(directed)), options)
+            own = functions.last.keep(csgraph, lambda: _OfArray(array.nnz, *read, directed=bool(directed)), options)
         return cls(own, sources.ravel(), sources.shape, own.has_negative)
 
     def rows(self, predecessors: bool, limit: float = np.inf) -> Arrays:
@@ -355,8 +355,7 @@ class _SupportedCall:
         If `predecessors` is true, also return the predecessors and the nearest sources.
         """
         once = np.unique(self.sources)
-        with self.solver._working():
-            distances, last = self.solver._in_float64.from_nearest(once, limit, tree=predecessors)
+        distances, last = self.solver._from_nearest(once, limit, tree=predecessors)
         return distances if last is None else (distances, last, roots(last, once))
 
 

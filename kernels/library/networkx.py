@@ -1,10 +1,10 @@
-"""A NetworkX backend: NetworkX's functions for shortest paths and centralities, by csgraph.py and centrality.py.
+"""A NetworkX backend: NetworkX's functions for shortest paths and centralities, by `Solver` and centrality.py.
 
     NETWORKX_BACKEND_PRIORITY=cuda_shortest_paths python script.py
 
-NetworkX asks `can_run` and `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same
-name here. Each function has the arguments, the results and the errors of NetworkX's function. If there are several
-shortest paths, it may return another path than NetworkX. docs/networkx.md lists the calls that are left to NetworkX.
+NetworkX asks `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same name here. Each
+function has the arguments, the results and the errors of NetworkX's function. If there are several shortest paths, it
+may return another path than NetworkX. docs/networkx.md lists the calls that are left to NetworkX.
 
 Parameters
 ----------
@@ -62,22 +62,30 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
+from itertools import repeat
 from typing import Any, TypeVar
 
 import networkx as nx
 import numpy as np
 from scipy.sparse import csgraph as scipys
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import NegativeCycleError
 
 from ..errors import whole
-from ..graph import check_flag
-from . import centrality, choice, csgraph, solver
+from ..fast.float_graph import FloatGraph
+from ..graph import Graph, check_flag
+from . import centrality, choice, functions
+from .answers import NO_PREDECESSOR
+from .inputs import graph_of
 from .networkx_info import NAME
+from .solver import Solver
 
 EXACT = 2**53  # float64 has every integer up to here
 PIECE = 2**24  # maximum number of distances that are computed at once
+ROUNDING = 1e-12  # of distances, as a part of the largest, if a weight is negative
 
 Node = Hashable
 Cutoff = int | float | None
@@ -111,15 +119,17 @@ class Converted:
         except TypeError:  # not hashable; NetworkX also returns False
             return False
 
-    @property
-    def directed(self) -> bool:
-        """Whether the graph is directed."""
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def is_directed(self) -> bool:
+        """Return whether the graph is directed."""
         return self.predecessors is not self.adjacency
 
     @cached_property
     def reversed(self) -> Converted:
         """The graph with every arc reversed."""
-        if not self.directed:
+        if not self.is_directed():
             return self
         return Converted(self.predecessors, self.adjacency, self.multigraph)
 
@@ -183,6 +193,16 @@ class WeightedArcs:
     array: csr_array  # float64, (n, n)
     whole: bool  # whether all weights are integers
     hidden: bool  # whether arcs of weight None were left out
+
+    @cached_property
+    def graph(self) -> Graph | FloatGraph:
+        """The arcs as a graph of the library."""
+        return graph_of(self.array)
+
+    @property
+    def solver(self) -> Solver:
+        """The solver of the arcs. It is kept until other arcs are searched."""
+        return functions.last.solver(self.graph, True)
 
     @cached_property
     def tails(self) -> np.ndarray:
@@ -251,8 +271,10 @@ class Tree:
         dist[self.reached] = self.distances[self.reached]
         tails, heads = arcs.tails, arcs.array.indices
         # Even if the cutoff is negative, `reached` has the sources.
-        within = np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff)
-        tight = np.flatnonzero(within & (dist[tails] + arcs.array.data == dist[heads]))
+        within = np.flatnonzero(np.isfinite(dist[tails]) & (dist[heads] <= self.cutoff))
+        slack = dist[tails[within]] + arcs.array.data[within] - dist[heads[within]]
+        rounded = not self.whole and (arcs.array.data < 0).any()  # searches with negative weights round distances
+        tight = within[np.abs(slack) <= (ROUNDING * np.abs(dist[self.reached]).max() if rounded else 0)]
         tight = tight[np.argsort(dist[tails[tight]], kind="stable")]
         found: dict[Node, list[Node]] = {nodes[v]: [] for v in self.reached}
         for tail, head in zip(tails[tight].tolist(), heads[tight].tolist(), strict=True):
@@ -263,20 +285,39 @@ class Tree:
 # NetworkX's interface for backends.
 
 # Why NetworkX runs a call itself, and a function of the call's arguments that returns whether this applies.
-Refusal = tuple[str, Callable[[Mapping], bool]]
-# By function of this backend: why it cannot answer a call, and why NetworkX answers as fast.
-REFUSALS: dict[str, tuple[Refusal, ...]] = {}
-SLOWER: dict[str, tuple[Refusal, ...]] = {}
+Reason = tuple[str, Callable[[Mapping], bool]]
+REASONS: dict[str, tuple[Reason, ...]] = {}  # by function of this backend
+NO_NODE = "the graph has no node", lambda given: not len(given["G"])
 
 
-def networkx_algorithm(*refusals: Refusal, slower: tuple[Refusal, ...] = ()) -> Callable[[Function], Function]:
-    """List the function in the backend's metadata (networkx_info.py), and what `can_run` and `should_run` return."""
+def networkx_algorithm(*refusals: Reason, slower: tuple[Reason, ...] = ()) -> Callable[[Function], Function]:
+    """List the function in the backend's metadata (networkx_info.py), and make it refuse calls.
+
+    If a reason of `refusals` applies, the function raises NotImplementedError. NetworkX shows this error if the call
+    names the backend. (It would hide a reason that a function `can_run` returns.) If a reason of `slower` applies,
+    NetworkX is as fast, so the backend runs only if the call names it.
+    """
 
     def register(function: Function) -> Function:
-        REFUSALS[function.__name__], SLOWER[function.__name__] = refusals, slower
-        return function
+        signature, refused = inspect.signature(function), (NO_NODE, *refusals)
+        REASONS[function.__name__] = (*refused, *slower)
+
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            if reason := _first_reason(refused, signature, args, kwargs):
+                raise NotImplementedError(reason)
+            return function(*args, **kwargs)
+
+        return checked  # type: ignore[return-value]
 
     return register
+
+
+def _first_reason(reasons: Iterable[Reason], signature: inspect.Signature, args: tuple, kwargs: dict) -> str | None:
+    """Return the first reason that applies to a call's arguments; None if no reason applies."""
+    given = signature.bind(*args, **kwargs)
+    given.apply_defaults()
+    return next((reason for reason, applies in reasons if applies(given.arguments)), None)
 
 
 def convert_from_nx(graph: nx.Graph, edge_attrs: Mapping | None = None, **_: Any) -> Converted:
@@ -293,14 +334,6 @@ def convert_to_nx(result: Any, **_: Any) -> Any:
     return result
 
 
-def can_run(name: str, args: tuple, kwargs: dict) -> bool | str:
-    """Return True, or the reason why NetworkX must run the function itself."""
-    given = _arguments(name, args, kwargs)
-    if not len(given["G"]):
-        return "the graph has no node"
-    return next((reason for reason, applies in REFUSALS[name] if applies(given)), True)
-
-
 def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     """Return True, or the reason why NetworkX runs the function unless the call names this backend.
 
@@ -309,19 +342,12 @@ def should_run(name: str, args: tuple, kwargs: dict) -> bool | str:
     settings, where = nx.config.backends[NAME], f"nx.config.backends.{NAME}"
     least = whole(settings.min_nodes, f"{where}.min_nodes")
     without_gpu = check_flag(settings.use_without_gpu, f"{where}.use_without_gpu")
-    given = _arguments(name, args, kwargs)
-    if len(given["G"]) < least:
+    signature = inspect.signature(globals()[name])
+    if len(signature.bind(*args, **kwargs).arguments["G"]) < least:
         return f"the graph has fewer than {least} nodes"
     if not without_gpu and not choice.gpu_usable():
         return choice.why_no_gpu()
-    return next((reason for reason, applies in SLOWER[name] if applies(given)), True)
-
-
-def _arguments(name: str, args: tuple, kwargs: dict) -> Mapping:
-    """Return a call's arguments by name."""
-    call = inspect.signature(globals()[name]).bind(*args, **kwargs)
-    call.apply_defaults()
-    return call.arguments
+    return _first_reason(REASONS[name], signature, args, kwargs) or True
 
 
 # Searches.
@@ -335,37 +361,49 @@ def _dijkstra(
     numbers = sorted({graph.index[source] for source in sources})
     if not numbers:  # if `sources` was a generator, `_check_sources` exhausted it, as in NetworkX
         n = len(graph.nodes)
-        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, csgraph.NO_PREDECESSOR), most), arcs
-    many = len(numbers) > 1
-    found = csgraph.dijkstra(
-        arcs.array,
-        indices=numbers if many else numbers[0],
-        return_predecessors=trees,
-        limit=max(most, 0),
-        min_only=many,
-    )
-    distances, predecessors = found[:2] if trees else (found, None)
+        return Tree(graph, arcs.whole, [], np.full(n, np.inf), np.full(n, NO_PREDECESSOR), most), arcs
+    if len(numbers) == 1:
+        distances, predecessors = _search_one(arcs, numbers[0], trees=trees, limit=max(most, 0))
+    else:
+        distances, predecessors = arcs.solver._from_nearest(np.array(numbers), max(most, 0), tree=trees)
     return Tree(graph, arcs.whole, numbers, distances, predecessors, most), arcs
 
 
+def _search_one(
+    arcs: WeightedArcs, source: int, *, trees: bool, limit: float = math.inf
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Return the distances from a vertex, and if `trees` is True, the predecessors."""
+    if not trees:
+        return arcs.solver.distances([source], limit=limit).distances[0], None
+    found = arcs.solver.shortest_paths(source, limit=limit)
+    return found.distances, found.predecessors
+
+
 def _bellman_ford(graph: Converted, source: Node, weight: Weight, *, trees: bool) -> tuple[Tree, WeightedArcs]:
-    arcs = _with_all_arcs(graph, weight)
-    number = graph.index[source]
-    found = _without_negative_cycle(csgraph.bellman_ford, arcs.array, indices=number, return_predecessors=trees)
-    distances, predecessors = found if trees else (found, None)
+    arcs, number = _with_all_arcs(graph, weight), graph.index[source]
+    with _negative_cycle_raises(nx.NetworkXUnbounded("Negative cycle detected.")):
+        try:
+            distances, predecessors = _search_one(arcs, number, trees=trees)
+        except NegativeCycleError:  # perhaps the source does not reach the cycle
+            distances, predecessors = scipys.bellman_ford(arcs.array, indices=number, return_predecessors=True)
     return Tree(graph, arcs.whole, [number], distances, predecessors), arcs
 
 
 def _trees(
-    graph: Converted, arcs: WeightedArcs, search: Callable, *, trees: bool, cutoff: float = math.inf
+    graph: Converted, arcs: WeightedArcs, *, trees: bool, cutoff: float = math.inf
 ) -> Iterator[tuple[Node, Tree]]:
     """Yield each node with the tree of a search from this node."""
-    rows = max(1, PIECE // len(graph.nodes))
+    rows, limit = max(1, PIECE // len(graph.nodes)), max(cutoff, 0)
     for start in range(0, len(graph.nodes), rows):
         sources = range(start, min(start + rows, len(graph.nodes)))
-        found = search(arcs.array, indices=list(sources), return_predecessors=trees)
-        distances, predecessors = found if trees else (found, [None] * len(sources))
-        for source, row, last in zip(sources, distances, predecessors, strict=True):
+        lasts: Iterable = repeat(None)
+        with _negative_cycle_raises(nx.NetworkXUnbounded("Negative cycle detected.")):
+            if trees:
+                found = arcs.solver.paths_from(sources, limit=limit)
+                distances, lasts = found.distances, found.predecessors
+            else:
+                distances = arcs.solver.distances(sources, limit=limit).distances
+        for source, row, last in zip(sources, distances, lasts, strict=False):
             yield graph.nodes[source], Tree(graph, arcs.whole, [source], row, last, cutoff)
 
 
@@ -373,13 +411,11 @@ def _all_pairs_dijkstra(
     graph: Converted, cutoff: Cutoff, weight: Weight, *, trees: bool
 ) -> Iterator[tuple[Node, Tree]]:
     most = _number(cutoff)
-    search = partial(csgraph.dijkstra, limit=max(most, 0))
-    return _trees(graph, _nonnegative(graph, weight), search, trees=trees, cutoff=most)
+    return _trees(graph, _nonnegative(graph, weight), trees=trees, cutoff=most)
 
 
 def _all_pairs_bellman_ford(graph: Converted, weight: Weight, *, trees: bool) -> Iterator[tuple[Node, Tree]]:
-    search = partial(_without_negative_cycle, csgraph.bellman_ford)
-    return _trees(graph, _with_all_arcs(graph, weight), search, trees=trees)
+    return _trees(graph, _with_all_arcs(graph, weight), trees=trees)
 
 
 def _nonnegative(graph: Converted, weight: Weight) -> WeightedArcs:
@@ -396,11 +432,13 @@ def _with_all_arcs(graph: Converted, weight: Weight) -> WeightedArcs:
     return arcs
 
 
-def _without_negative_cycle(search: Callable, *args: Any, **kwargs: Any) -> Any:
+@contextmanager
+def _negative_cycle_raises(error: Exception) -> Iterator[None]:
+    """Raise the error if there is a negative cycle."""
     try:
-        return search(*args, **kwargs)
-    except csgraph.NegativeCycleError as error:
-        raise nx.NetworkXUnbounded("Negative cycle detected.") from error
+        yield
+    except NegativeCycleError as cycle:
+        raise error from cycle
 
 
 def _number(cutoff: Cutoff) -> float:
@@ -408,7 +446,7 @@ def _number(cutoff: Cutoff) -> float:
         return math.inf
     if not isinstance(cutoff, int | float | np.integer) or math.isnan(cutoff):
         raise NotImplementedError("the cutoff is not an int, float or NumPy integer")
-    return cutoff  # type: ignore[return-value]  # a NumPy integer
+    return float(cutoff)
 
 
 def _hops(cutoff: Cutoff) -> Cutoff:
@@ -626,11 +664,12 @@ def all_pairs_bellman_ford_path_length(G: Converted, weight: Weight = "weight") 
 @networkx_algorithm()
 def johnson(G: Converted, weight: Weight = "weight") -> dict[Node, NodePaths]:
     """Return shortest paths by source and target."""
-    search = partial(_without_negative_cycle, csgraph.johnson)
-    return {node: tree.paths() for node, tree in _trees(G, _with_all_arcs(G, weight), search, trees=True)}
+    return {node: tree.paths() for node, tree in _trees(G, _with_all_arcs(G, weight), trees=True)}
 
 
 # Floyd-Warshall.
+
+CYCLE = "a negative cycle, which versions of NetworkX treat differently"
 
 
 @networkx_algorithm()
@@ -645,18 +684,20 @@ def floyd_warshall_predecessor_and_distance(
 ) -> tuple[dict, dict[Node, Lengths]]:
     """Return the predecessor on a shortest path, and the length, by source and target."""
     arcs, nodes = _named_arcs(G, weight), G.nodes
-    rows, lasts = _floyd_warshall(arcs, return_predecessors=True)
+    with _negative_cycle_raises(NotImplementedError(CYCLE)):
+        found = arcs.solver.all_pairs()
+    rows, lasts = found.distances, found.predecessors
     distances = {}
     for node, row in zip(nodes, rows.tolist(), strict=True):
         values = [d if math.isinf(d) else int(d) for d in row] if arcs.whole else row
         distances[node] = dict(zip(nodes, values, strict=True))
     loops = arcs.tails[arcs.tails == arcs.array.indices]
     lasts[loops, loops] = loops  # as in NetworkX
-    found = {
+    before = {
         node: {head: nodes[v] for head, v in zip(nodes, last, strict=True) if v >= 0}
         for node, last in zip(nodes, lasts.tolist(), strict=True)
     }
-    return {node: before for node, before in found.items() if before}, distances
+    return {node: row for node, row in before.items() if row}, distances
 
 
 @networkx_algorithm()
@@ -671,7 +712,9 @@ def floyd_warshall_numpy(
         )
     if not all(node in G for node in nodelist or ()):
         raise NotImplementedError("a node of nodelist is not in the graph")
-    found = _floyd_warshall(_named_arcs(G, weight))
+    arcs = _named_arcs(G, weight)
+    with _negative_cycle_raises(NotImplementedError(CYCLE)):
+        found = arcs.solver.distances(range(len(G.nodes))).distances
     order = [G.index[node] for node in nodelist or G.nodes]
     return found[np.ix_(order, order)]
 
@@ -680,15 +723,6 @@ def _named_arcs(graph: Converted, weight: Weight) -> WeightedArcs:
     if callable(weight):
         raise NotImplementedError("the weight is a function, which versions of NetworkX treat differently")
     return _with_all_arcs(graph, weight)
-
-
-def _floyd_warshall(arcs: WeightedArcs, **options: Any) -> Any:
-    try:
-        if arcs.has_negative_loop:  # ignored by SciPy
-            raise csgraph.NegativeCycleError
-        return csgraph.floyd_warshall(arcs.array, **options)
-    except csgraph.NegativeCycleError as error:
-        raise NotImplementedError("a negative cycle, which versions of NetworkX treat differently") from error
 
 
 # Without weights.
@@ -857,9 +891,9 @@ def harmonic_centrality(
 def eccentricity(G: Converted, v: Any = None, sp: Mapping | None = None, weight: Weight = None) -> Any:
     """Return the eccentricity of each node; if `v` is given, of the node v or the nodes v."""
     nodes, arcs = list(_bunch(G, v)), _nonnegative(G, weight)
-    found = solver.last.solver(arcs.array, True).eccentricities([G.index[node] for node in nodes])
+    found = arcs.solver.eccentricities([G.index[node] for node in nodes])
     if (found.reached < len(G.nodes)).any():
-        why = "digraph is not strongly connected" if G.directed else "graph is not connected"
+        why = "digraph is not strongly connected" if G.is_directed() else "graph is not connected"
         raise nx.NetworkXError(f"Found infinite path length because the {why}")
     values = found.eccentricity.astype(np.int64 if arcs.whole else np.float64).tolist()
     by_node = dict(zip(nodes, values, strict=True))
@@ -878,7 +912,7 @@ def radius(G: Converted, e: Mapping | None = None, usebounds: bool = False, weig
     return min(eccentricity(G, weight=weight).values())
 
 
-@networkx_algorithm(KNOWN, BOUNDED, TREE)
+@networkx_algorithm(KNOWN, BOUNDED, slower=(TREE,))
 def center(G: Converted, e: Mapping | None = None, usebounds: bool = False, weight: Weight = None) -> list[Node]:
     """Return the nodes whose eccentricity is the radius."""
     found = eccentricity(G, weight=weight)
@@ -900,7 +934,7 @@ def average_shortest_path_length(G: Converted, weight: Weight = None, method: st
     if len(G.nodes) == 1:
         return 0
     if not _is_connected(G):
-        raise nx.NetworkXError(f"Graph is not {'strongly ' if G.directed else ''}connected.")
+        raise nx.NetworkXError(f"Graph is not {'strongly ' if G.is_directed() else ''}connected.")
     arcs = _measured(G, None if method == "unweighted" else weight)
     return centrality.average_shortest_path_length(arcs.array)
 
@@ -914,7 +948,7 @@ def wiener_index(G: Converted, weight: Weight = None) -> float:
     total = centrality.wiener_index(arcs.array)
     if arcs.whole:
         total = int(total)
-    return total if G.directed else total / 2
+    return total if G.is_directed() else total / 2
 
 
 def _bunch(graph: Converted, nbunch: Any) -> Iterator[Node]:

@@ -152,11 +152,14 @@ class PairSearch:
             run.require(len(sources) * (sources.itemsize + targets.itemsize + dtype.itemsize))
             (out,) = run.allocate((len(sources), dtype))
             none = np.array([NO_PATH_BY_DTYPE[dtype]], dtype)
-            unreached, wrong, _ = self.hubs.pairs(run.upload(sources, targets), self.graph.scale, none, out)
+            hosts: tuple = () if on_card else (np.empty(len(sources), dtype),)
+            unreached, wrong, _ = self.hubs.pairs(
+                run.upload(sources, targets), self.graph.scale, none, out, **self._copies_to(hosts)
+            )
             if wrong:
                 self._check(sources, targets)
             if not self._is_doubtful(unreached):
-                return (out if on_card else self._downloaded(out)), variant, reason
+                return (out if on_card else hosts[0]), variant, reason
         self._check(sources, targets)
         found = from_float64(self._distances_on_host(sources, targets), dtype, self.graph.name)
         return self._left(found, on_card=on_card), *self._done(variant, reason)
@@ -178,6 +181,12 @@ class PairSearch:
         for row, _, places in self._by_source(sources):
             found[places] = row[targets[places]]
         return self.graph.scale.apply(found)
+
+    def _copies_to(self, hosts: tuple) -> dict[str, Any]:
+        """Return the arguments of HubSearch.pairs that copy results to arrays on the host, if there are some."""
+        assert self.whole
+        large = sum(host.nbytes for host in hosts) >= copies.LEAST_DOWNLOAD
+        return {"hosts": hosts, "downloads": self.whole.on.downloads if large else None}
 
     def _downloaded(self, array: Any) -> np.ndarray:
         """Copy an array from the card."""
@@ -209,6 +218,7 @@ class PairSearch:
             run.require((8 + wanted.dtype.itemsize) * wanted.size)
             (out,) = run.allocate((wanted.size, wanted.dtype))
             none = np.array([NO_PATH_BY_DTYPE[wanted.dtype]], wanted.dtype)
+            hosts = () if on_card else (np.empty(wanted.size, wanted.dtype), np.empty(wanted.size))
             unreached, _, sums = self.hubs.pairs(
                 run.upload(wanted.sources, wanted.targets),
                 self.graph.scale,
@@ -217,10 +227,10 @@ class PairSearch:
                 width=len(wanted.targets),
                 most=wanted.most,
                 second=second,
+                **self._copies_to(hosts),
             )
             if not self._is_doubtful(unreached):
-                if not on_card:
-                    out, sums = self._downloaded(out), self._downloaded(sums)
+                out, sums = hosts or (out, sums)
                 return out.reshape(wanted.shape), sums.reshape(wanted.shape), variant, reason
         distances, sums = np.empty(wanted.shape), np.empty(wanted.shape)
         step = max(1, PIECE // max(1, len(wanted.targets)) // 100)

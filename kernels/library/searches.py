@@ -808,11 +808,15 @@ class Float64:
         return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:
-        """Search on the card from all of the distinct sources together; return distances and predecessors, (n,).
+        """Search from all of the distinct sources together; return distances and predecessors, (n,).
 
-        A search in integers finds bounds, unless there is a limit. It starts from an additional vertex, numbered n,
-        which has arcs of weight 0 to the sources.
+        On the card, a search in integers finds bounds, unless there is a limit. It starts from an additional vertex,
+        numbered n, which has arcs of weight 0 to the sources.
         """
+        if Card.visible() is None or self.given.vertices + self.given.arcs < choice.LEAST_WORK_FOR_CARD:
+            options: Any = {"return_predecessors": tree, "limit": limit, "min_only": True}
+            scipys = csgraph.dijkstra(self.given.to_scipy(), indices=sources, **options)
+            return scipys[:2] if tree else (scipys, None)
         whole = self._bounds_from_nearest(sources) if limit == np.inf else None
         found = self.searches.search(sources, 1, whole, limit=limit, tree=tree)
         return found.dist[0], None if found.predecessors is None else found.predecessors[0]

@@ -11,10 +11,8 @@ not need are imported late, and compiled kernels are kept on disk (gpu/cache.py)
 
 from __future__ import annotations
 
-import inspect
 import itertools
 import os
-import re
 import reprlib
 import sys
 import threading
@@ -24,7 +22,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from numbers import Real
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -48,7 +46,7 @@ from .answers import (
     Paths,
     Routes,
 )
-from .choice import NEAR_FAR, Card, choose_sssp
+from .choice import NEAR_FAR, Card
 from .inputs import as_graph, check_sources
 from .pairs import PairSearch, values_of_edges
 from .reweighting import NewWeights, reweighted_floats, weight_column
@@ -75,504 +73,6 @@ card = LazyModule("..gpu.card", __package__)
 PIECE_BYTES = 2**28  # maximum bytes of a piece of distances
 ON_CARD = "results are left on the card"
 Answer = TypeVar("Answer")
-Method = TypeVar("Method", bound=Callable)
-
-
-def prepare(graph: GraphLike, *, directed: bool = True, labels: bool = True) -> Solver:
-    """Prepare repeated searches on one graph: read it, lay it out on the card, compile the search from one source.
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-    labels : bool, default True
-        If False, the solver takes and returns the numbers of vertices, from 0, also if the graph has labels.
-
-    Returns
-    -------
-    Solver
-
-    Raises
-    ------
-    InputError, NotEnoughMemory, NegativeCycleError
-        As in `shortest_paths`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> with cuda_shortest_paths.prepare(graph) as solver:
-    ...     solver.shortest_paths(0).distances[3], solver.path(0, 3)
-    (np.float64(7.0), [0, 1, 2, 3])
-    """
-    solver = Solver(graph, directed=directed, labels=labels)
-    if solver.on_card and choose_sssp(solver.graph, solver._card)[0] == NEAR_FAR:
-        (first,) = solver.graph.named(np.zeros(1, np.int64)).tolist()
-        solver.shortest_paths(first)  # compiles or loads the kernels of this search, and no others
-    return solver
-
-
-def shortest_paths(graph: GraphLike, source: Hashable, *, limit: float = np.inf, directed: bool = True) -> Paths:
-    """Find shortest paths from one source to all vertices.
-
-    Parameters
-    ----------
-    graph : Graph, file path, or NumPy or SciPy sparse array of shape (n, n)
-        `io.read_graph` describes the forms of files; here a sparse array in a file (.npz, .mtx) may have any real
-        weights. Entry (i, j) of an array is the weight of the arc from i to j. NaN and ``inf`` are not arcs, and
-        True has weight 1. Explicit zeros of a sparse array are arcs of weight 0, except in BSR and DIA format. Values
-        within 1e-8 of 0 in a dense array are not arcs. Duplicate entries are parallel arcs in all formats, so the
-        cheapest one counts.
-    source : int, or label
-        A vertex. Vertices are numbered from 0, unless the graph has labels (see `Graph.from_edges`).
-    limit : float, default inf
-        The largest distance to search, 0 or more. Vertices beyond it have distance ``inf`` and no predecessor.
-    directed : bool, default True
-        If False, every arc may be used in both directions.
-
-    Returns
-    -------
-    Paths
-        Distances and predecessors of shape (n,), the chosen variant and the reason for the choice.
-
-    Raises
-    ------
-    InputError
-        If an argument has a wrong type or value, if a file cannot be read, or if `limit` is given and a weight is
-        negative.
-    scipy.sparse.csgraph.NegativeCycleError
-        If there is a negative cycle.
-    NotEnoughMemory
-        If the search does not fit in the card's memory.
-
-    See Also
-    --------
-    prepare : For several searches on one graph.
-    csgraph.dijkstra : With SciPy's signature.
-
-    Notes
-    -----
-    The layout of a `Graph` or an array (dense, CSR, CSC, BSR or COO) is kept for the next call. A changed array is read
-    again. Do not change the arrays of a `Graph`: later calls may return distances in the old graph.
-    docs/scipy.md lists the arrays that SciPy and `csgraph` read differently from this function.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> paths = cuda_shortest_paths.shortest_paths(graph, source=0)
-    >>> paths.distances
-    array([0., 4., 5., 7.])
-    >>> paths.predecessors
-    array([-9999,     0,     1,     2], dtype=int32)
-    >>> cuda_shortest_paths.shortest_paths(graph, source=3, limit=5, directed=False).distances
-    array([inf,  3.,  2.,  0.])
-    """
-    return last.solver(graph, directed).shortest_paths(source, limit=limit)
-
-
-def all_pairs(graph: GraphLike, *, directed: bool = True) -> Paths:
-    """Find shortest paths between all pairs of vertices.
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-
-    Returns
-    -------
-    Paths
-        Distances and predecessors of shape (n, n), with a row for each source.
-
-    Raises
-    ------
-    InputError
-        As in `shortest_paths`, and if the result does not fit in the host's memory.
-    NotEnoughMemory, NegativeCycleError
-        As in `shortest_paths`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> cuda_shortest_paths.all_pairs(graph).distances[3]
-    array([inf,  6.,  7.,  0.])
-    """
-    return last.solver(graph, directed).all_pairs()
-
-
-def distances(
-    graph: GraphLike,
-    sources: ArrayLike,
-    targets: ArrayLike | None = None,
-    *,
-    dtype: DTypeLike = np.float64,
-    limit: float = np.inf,
-    second: ArrayLike | None = None,
-    out: str = "host",
-    directed: bool = True,
-) -> Distances:
-    """Find the distances from several sources to several targets, or to all vertices, without predecessors.
-
-    Parameters
-    ----------
-    graph, limit, directed
-        See `shortest_paths`.
-    sources : array_like of int, or of labels, shape (k,)
-        Vertices in any order; duplicates are allowed.
-    targets : array_like of int, or of labels, shape (t,), optional
-        Vertices in any order; duplicates are allowed. All vertices by default.
-    dtype : {float64, float32, int32}
-        The type of the distances. If there is no path, the distance is ``inf``, or 2**31 - 1 for int32.
-    second : array_like of float, shape (e,), optional
-        A second value of each edge, which is summed along the shortest paths; see `routes`.
-    out : {"host", "device"}
-        With "device" the distances stay on the card as a device array, which CuPy and PyTorch use without a copy.
-
-    Returns
-    -------
-    Distances
-        Distances of shape (k, t), with a row for each source.
-
-    Raises
-    ------
-    InputError
-        As in `shortest_paths`. Also if the sources or targets are not a one-dimensional array of integers, or if the
-        result does not fit in the host's memory. With dtype int32 or ``out="device"``, also if a weight or a distance
-        is not an integer from 0 to 2**31 - 2 (with ``out="device"``, times the graph's unit). With ``out="device"``,
-        also if there is no GPU.
-    NotEnoughMemory, NegativeCycleError
-        As in `shortest_paths`.
-
-    See Also
-    --------
-    distance_pieces : For results that do not fit in memory.
-
-    Notes
-    -----
-    With `targets`, a search in a contraction hierarchy skips parts that lead to no target, and only the distances
-    to the targets are copied to the host. The method is RPHAST (D. Delling, A. V. Goldberg and R. F. Werneck, Faster
-    Batched Shortest Paths in Road Networks, ATMOS 2011).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> cuda_shortest_paths.distances(graph, sources=[0, 3]).distances
-    array([[ 0.,  4.,  5.,  7.],
-           [inf,  6.,  7.,  0.]])
-    >>> cuda_shortest_paths.distances(graph, [0, 3], targets=[3, 0], dtype="int32").distances
-    array([[         7,          0],
-           [         0, 2147483647]], dtype=int32)
-    """
-    return last.solver(graph, directed).distances(sources, targets, dtype=dtype, limit=limit, second=second, out=out)
-
-
-def distance_pieces(
-    graph: GraphLike,
-    sources: ArrayLike,
-    targets: ArrayLike | None = None,
-    *,
-    dtype: DTypeLike = np.float64,
-    limit: float = np.inf,
-    rows: int | None = None,
-    directed: bool = True,
-) -> Iterator[tuple[slice, np.ndarray]]:
-    """Find the same distances as `distances`, a few sources at a time, for results that do not fit in memory.
-
-    Parameters
-    ----------
-    graph, sources, targets, dtype, limit, directed
-        See `distances`.
-    rows : int, optional
-        Number of sources in a piece. By default a piece takes up to 256 MiB.
-
-    Yields
-    ------
-    which : slice
-        Positions in `sources`. The pieces are in order.
-    distances : ndarray, shape (k, t)
-        The distances from these sources.
-
-    Raises
-    ------
-    InputError, NotEnoughMemory, NegativeCycleError
-        As in `distances`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> for which, rows in cuda_shortest_paths.distance_pieces(graph, [0, 3, 1], targets=[3], rows=2):
-    ...     print(which, rows.tolist())
-    slice(0, 2, None) [[7.0], [0.0]]
-    slice(2, 3, None) [[3.0]]
-    """
-    solver = last.solver(graph, directed)
-    return solver.distance_pieces(sources, targets, dtype=dtype, limit=limit, rows=rows)
-
-
-def nearest(
-    graph: GraphLike,
-    sources: ArrayLike | None,
-    k: int,
-    *,
-    targets: ArrayLike | None = None,
-    limit: float = np.inf,
-    reverse: bool = False,
-    directed: bool = True,
-) -> sparse.csr_array | Nearest:
-    """Find the `k` vertices that are nearest to each source, or the `k` nearest of some facilities.
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-    sources : array_like of int, or of labels, shape (s,), or None
-        Vertices in any order; duplicates are allowed. With `targets`, None stands for all vertices.
-    k : int
-        Number of vertices, 1 or more. Without `targets`, the source is one of them.
-    targets : array_like of int, or of labels, shape (t,), optional
-        The facilities to choose from. All vertices by default. Duplicates count once.
-    limit : float, default inf
-        The largest distance, 0 or more.
-    reverse : bool, default False
-        If True, find distances to each source, not from each source.
-
-    Returns
-    -------
-    Nearest
-        If `targets` is given. Ties are broken by the position in `targets`.
-    scipy.sparse.csr_array of float64, shape (s, n)
-        Otherwise. A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as
-        the source's own, are explicit entries. A row has fewer than `k` entries if the source reaches fewer vertices.
-        Ties are broken by the vertex's number.
-
-    Raises
-    ------
-    InputError
-        As in `distances`. Also if `k` is not an integer of 1 or more, or if `sources` is None without `targets`.
-    NotEnoughMemory, NegativeCycleError
-        As in `shortest_paths`.
-
-    Notes
-    -----
-    With `targets`, a search in a contraction hierarchy ascends from each target and then sweeps once over all vertices,
-    so it takes about as long for one source as for all.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> found = cuda_shortest_paths.nearest(graph, [0, 3], k=3)
-    >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 1, 2, 3], [0.0, 4.0, 5.0, 6.0, 7.0, 0.0])
-    >>> found = cuda_shortest_paths.nearest(graph, None, k=1, targets=[3, 2])
-    >>> found.targets.ravel().tolist(), found.distances.ravel().tolist(), found.counts.tolist()
-    ([2, 2, 2, 3], [5.0, 1.0, 0.0, 0.0], [1, 3])
-    """
-    return last.solver(graph, directed).nearest(sources, k, targets=targets, limit=limit, reverse=reverse)
-
-
-def reachable(
-    graph: GraphLike, sources: ArrayLike, limit: float, *, reverse: bool = False, directed: bool = True
-) -> sparse.csr_array:
-    """Find all vertices within `limit` of each source, and their distances (isochrones).
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-    sources : array_like of int, or of labels, shape (s,)
-        Vertices in any order; duplicates are allowed.
-    limit : float
-        The largest distance, 0 or more.
-    reverse : bool, default False
-        If True, find distances to each source, not from each source.
-
-    Returns
-    -------
-    scipy.sparse.csr_array of float64, shape (s, n)
-        A row for each source, with sorted indices, which are numbers of vertices. Distances of 0, such as the source's
-        own, are explicit entries.
-
-    Raises
-    ------
-    InputError
-        As in `distances`.
-    NotEnoughMemory, NegativeCycleError
-        As in `shortest_paths`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> found = cuda_shortest_paths.reachable(graph, [0, 3], limit=5)
-    >>> found.indices.tolist(), found.data.tolist()
-    ([0, 1, 2, 3], [0.0, 4.0, 5.0, 0.0])
-    >>> cuda_shortest_paths.reachable(graph, [3], limit=5, reverse=True).indices.tolist()
-    [1, 2, 3]
-    """
-    return last.solver(graph, directed).reachable(sources, limit, reverse=reverse)
-
-
-def eccentricities(graph: GraphLike, sources: ArrayLike | None = None, *, directed: bool = True) -> Eccentricities:
-    """Find, for each source, the farthest vertex, the number of reached vertices and the sum of distances to them.
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-    sources : array_like of int, or of labels, shape (k,), optional
-        All vertices by default.
-
-    Returns
-    -------
-    Eccentricities
-        Arrays of shape (k,).
-
-    Raises
-    ------
-    InputError, NotEnoughMemory, NegativeCycleError
-        As in `distances`.
-
-    Notes
-    -----
-    If the chosen variant is a contraction hierarchy, the results are computed on the card. With other variants the host
-    computes them, row by row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> found = cuda_shortest_paths.eccentricities(graph, sources=[0, 3])
-    >>> found.eccentricity.tolist(), found.farthest.tolist(), found.total.tolist()
-    ([7, 7], [3, 2], [16, 13])
-    """
-    return last.solver(graph, directed).eccentricities(sources)
-
-
-def pair_distances(
-    graph: GraphLike,
-    sources: ArrayLike,
-    targets: ArrayLike,
-    *,
-    dtype: DTypeLike = np.float64,
-    out: str = "host",
-    directed: bool = True,
-) -> Distances:
-    """Find the distance of each of several pairs: from sources[i] to targets[i].
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-    sources, targets : array_like of int, shape (p,)
-        Vertices; duplicates are allowed. Arrays of int32 take the least time.
-    dtype, out
-        See `distances`.
-
-    Returns
-    -------
-    Distances
-        Distances of shape (p,).
-
-    Raises
-    ------
-    InputError, NotEnoughMemory, NegativeCycleError
-        As in `distances`. InputError also if there are not as many sources as targets.
-
-    Notes
-    -----
-    If a contraction hierarchy suits the graph, the distances between each vertex and its ancestors are kept on the
-    card (hierarchical hub labels: I. Abraham, D. Delling, A. V. Goldberg and R. F. Werneck, ESA 2012). In other graphs
-    each distinct source is searched.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> cuda_shortest_paths.pair_distances(graph, [0, 3], [3, 1]).distances
-    array([7., 6.])
-    """
-    return last.solver(graph, directed).pair_distances(sources, targets, dtype=dtype, out=out)
-
-
-def routes(
-    graph: GraphLike,
-    sources: ArrayLike,
-    targets: ArrayLike,
-    *,
-    second: ArrayLike | None = None,
-    out: str = "host",
-    directed: bool = True,
-) -> Routes:
-    """Find a shortest path for each of several pairs: from sources[i] to targets[i].
-
-    Parameters
-    ----------
-    graph, directed
-        See `shortest_paths`.
-    sources, targets : array_like of int, shape (p,)
-        Vertices; duplicates are allowed.
-    second : array_like of float, shape (e,), optional
-        A second value of each edge, such as its length in metres if weights are seconds, in the order of the list of
-        edges that the graph was made from. It is summed along each route.
-    out : {"host", "device"}
-        With "device" edges, vertices and sums stay on the card as device arrays. Vertices are numbers then.
-
-    Returns
-    -------
-    Routes
-
-    Raises
-    ------
-    InputError, NotEnoughMemory, NegativeCycleError
-        As in `pair_distances`. InputError also if `second` is not a finite number for each edge.
-
-    Notes
-    -----
-    Of several shortest paths, the same one is found with and without a GPU. If a contraction hierarchy suits the graph,
-    its elimination tree decides: the highest vertex of the path is as deep in the tree as possible. Otherwise, and if
-    edges of weight 0 form a cycle, each distinct source is searched, and the path has as few edges as possible. Of
-    parallel edges, the cheapest counts, and of several, the first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import cuda_shortest_paths
-    >>> graph = np.array([[0, 4, 7, 0], [0, 0, 1, 0], [0, 0, 0, 2], [0, 6, 0, 0]])
-    >>> routes = cuda_shortest_paths.routes(graph, [0, 3], [3, 1])
-    >>> routes.distances.tolist(), routes[0].vertices.tolist()
-    ([7.0, 6.0], [0, 1, 2, 3])
-    """
-    return last.solver(graph, directed).routes(sources, targets, second=second, out=out)
-
-
-def _documented_by(function: Callable) -> Callable[[Method], Method]:
-    """Give a method of Solver the function's docstring, without `graph`, `directed` and the examples."""
-    text = inspect.cleandoc(function.__doc__ or "").partition("\n\nExamples\n")[0]
-    for unwanted, rest in (
-        (r"\ngraph, directed\n    See `shortest_paths`\.", ""),
-        (r"\ngraph, (.+), directed\n", r"\n\1\n"),
-        (r"Parameters\n-+\n\n", ""),
-    ):
-        text = re.sub(unwanted, rest, text)
-
-    def decorate(method: Method) -> Method:
-        method.__doc__ = text
-        return method
-
-    return decorate
 
 
 class Solver:
@@ -804,14 +304,25 @@ class Solver:
     def _left_on_card(self) -> Iterator[WholeNumbers]:
         """Yield the search in integers; raise InputError if it cannot leave the results on a card."""
         with self._working():
-            if not self.on_card:
-                raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+            self._require_card()
             if not isinstance(self.graph, Graph):
                 raise self._too_long_for_card()
             try:
                 yield self._in_whole_numbers
             except NotInIntegers:
                 raise self._too_long_for_card() from None
+
+    def _require_card(self) -> None:
+        if not self.on_card:
+            raise InputError(f'out="device": {choice.why_no_gpu()}: take the results on the host')
+
+    @contextmanager
+    def _searching_pairs(self, *, on_card: bool) -> Iterator[PairSearch]:
+        """Yield the searches between pairs; raise InputError if results are to be left on a card and there is none."""
+        with self._working():
+            if on_card:
+                self._require_card()
+            yield self._pairs
 
     def _too_long_for_card(self) -> InputError:
         return InputError(
@@ -848,7 +359,6 @@ class Solver:
             del path[0]  # the end of paths to the target, to which an additional arc leads
         return self.graph.named(np.array(path[::-1])).tolist()
 
-    @_documented_by(all_pairs)
     def all_pairs(self) -> Paths:
         n = self.graph.vertices
         for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
@@ -891,7 +401,14 @@ class Solver:
         with self._working():
             return self._in_users_unit(self._answer(lambda engine: engine.paths_from(sources, limit)))
 
-    @_documented_by(distances)
+    def _from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:
+        """Search from the nearest of some distinct sources, for graphs of unit 1; return distances and predecessors.
+
+        The distances are of shape (n,), and so are the predecessors, which are None unless `tree`.
+        """
+        with self._working():
+            return self._in_float64.from_nearest(sources, limit, tree=tree)
+
     def distances(
         self,
         sources: ArrayLike,
@@ -952,11 +469,10 @@ class Solver:
         values, on_card = values_of_edges(second, self._edge_count), out == "device"
         what = f"{self.graph.name}: {wanted.size:,} distances with a second value take"
         memory.require((8 + wanted.dtype.itemsize) * wanted.size, what, "take fewer sources at once")
-        with self._left_on_card() if on_card else self._working():
-            distances, sums, variant, reason = self._pairs.table(wanted, values, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            distances, sums, variant, reason = pairs.table(wanted, values, on_card=on_card)
         return Distances(*self._ends(wanted), distances, variant, reason, second=sums)
 
-    @_documented_by(pair_distances)
     def pair_distances(
         self, sources: ArrayLike, targets: ArrayLike, *, dtype: DTypeLike = np.float64, out: str = "host"
     ) -> Distances:
@@ -965,18 +481,17 @@ class Solver:
             _check_out(out) == "device",
             self._pair_ends(sources, targets),
         )
-        with self._left_on_card() if on_card else self._working():
-            distances, variant, reason = self._pairs.distances(given, ends, kind, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            distances, variant, reason = pairs.distances(given, ends, kind, on_card=on_card)
         return Distances(self.graph.named(given), self.graph.named(ends), distances, variant, reason)
 
-    @_documented_by(routes)
     def routes(
         self, sources: ArrayLike, targets: ArrayLike, *, second: ArrayLike | None = None, out: str = "host"
     ) -> Routes:
         on_card, (given, ends) = _check_out(out) == "device", self._pair_ends(sources, targets)
         values = None if second is None else values_of_edges(second, self._edge_count)
-        with self._left_on_card() if on_card else self._working():
-            found = self._pairs.routes(given, ends, values, on_card=on_card)
+        with self._searching_pairs(on_card=on_card) as pairs:
+            found = pairs.routes(given, ends, values, on_card=on_card)
         return Routes(self.graph.named(given), self.graph.named(ends), self.graph, **found)
 
     def _pair_ends(self, sources: ArrayLike, targets: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -992,7 +507,6 @@ class Solver:
             raise InputError(f"{len(given):,} sources and {len(ends):,} targets: give as many of each")
         return given, ends
 
-    @_documented_by(distance_pieces)
     def distance_pieces(
         self,
         sources: ArrayLike,
@@ -1033,7 +547,6 @@ class Solver:
             raise no_int32(self.graph.name)
         return kind
 
-    @_documented_by(nearest)
     def nearest(
         self,
         sources: ArrayLike | None,
@@ -1091,15 +604,20 @@ class Solver:
 
     def _nearest_in_tables(self, wanted: Facilities) -> FoundNearest:
         """Find the nearest targets from tables of distances, by searches from the sources or, if fewer, the targets."""
-        n, k, targets = self.graph.vertices, wanted.k, wanted.targets
+        n, k, targets = self.graph.vertices, wanted.k, wanted.targets.astype(np.int32)
         sources = np.arange(n) if wanted.sources is None else wanted.sources
         once, inverse = np.unique(sources, return_inverse=True)
-        nearest = KeptNearest(len(once), k)
         forward = len(once) <= len(targets)
         solver = self._backward if forward == wanted.reverse else self
         starts, ends = (once, targets) if forward else (self.graph.entries(targets), self.graph.known(once))
         dtype, how = np.dtype(np.float64), ("", "")
-        rows = max(1, PIECE_BYTES // max(1, 8 * len(ends)))
+        rows = max(1, min(len(starts), PIECE_BYTES // max(1, 8 * len(ends))))
+        what = f"{self.graph.name}: {k:,} targets for each of {len(sources):,} sources, from tables of distances, take"
+        cells, inserted = rows * len(ends), k * (rows if forward else len(once))
+        most = max(8 * cells + 12 * min(PIECE, rows * n), 17 * cells + 13 * inserted, 21 * k * len(sources))
+        needed = 12 * k * len(once) + most + 64 * (n + len(sources)) + 256 * rows
+        memory.require(needed, what, "take fewer sources at once")
+        nearest = KeptNearest(len(once), k)
         for first in range(0, max(1, len(starts)), rows):
             piece = starts[first : first + rows]
             table = np.empty((len(piece), len(ends)))
@@ -1113,7 +631,7 @@ class Solver:
         found, distances = nearest.found[:, inverse].T, np.ascontiguousarray(nearest.distances[:, inverse].T)
         self.graph.scale.apply(distances)
         counts = np.bincount(found[:, 0][found[:, 0] >= 0], minlength=len(targets)) if k else np.zeros(0, int)
-        vertices = np.where(found < 0, -1, targets[found]).astype(np.int32) if k else found.astype(np.int32)
+        vertices = np.where(found < 0, np.int32(-1), targets[found]) if k else found
         return FoundNearest(np.ascontiguousarray(vertices), distances, counts, *how)
 
     def _named(self, vertices: np.ndarray) -> np.ndarray:
@@ -1127,7 +645,6 @@ class Solver:
             named[none] = -1 if named.dtype.kind in "iu" else None
         return named
 
-    @_documented_by(reachable)
     def reachable(self, sources: ArrayLike, limit: float, *, reverse: bool = False) -> sparse.csr_array:
         given, limit = check_sources(self.graph, sources), self._limit(limit)
         reverse = check_flag(reverse, "reverse")
@@ -1212,18 +729,18 @@ class Solver:
 class KeptNearest:
     """The k nearest of the targets that were seen so far, of each of s sources. Targets are numbered from 0.
 
-    distances: float64, (k, s), in ascending order. found: int64, (k, s), the targets; -1 if there is none.
+    distances: float64, (k, s), in ascending order. found: int32, (k, s), the targets; -1 if there is none.
     """
 
     def __init__(self, sources: int, k: int) -> None:
-        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1)
+        self.distances, self.found = np.full((k, sources), np.inf), np.full((k, sources), -1, np.int32)
 
     def take_rows(self, first: int, table: np.ndarray) -> None:
         """Set the nearest of all targets of the sources from `first` on. table: a row for each of these sources."""
         order = np.argsort(table, axis=1, kind="stable")[:, : len(self.found)]
-        distances = np.take_along_axis(table, order, axis=1).T
-        of_piece = slice(first, first + len(table))
-        self.distances[:, of_piece], self.found[:, of_piece] = distances, np.where(np.isinf(distances), -1, order.T)
+        distances, found = (array[:, first : first + len(table)] for array in (self.distances, self.found))
+        distances[:], found[:] = np.take_along_axis(table, order, axis=1).T, order.T
+        found[np.isinf(distances)] = -1
 
     def insert(self, target: int, distances: np.ndarray) -> None:
         """Insert a target, whose number is larger than those seen so far. distances: from each source, (s,)."""
@@ -1293,82 +810,3 @@ def _renew_locks() -> None:
 
 
 os.register_at_fork(after_in_child=_renew_locks)
-SolverType = TypeVar("SolverType", bound=Solver)
-
-
-class Kept(NamedTuple):
-    given: weakref.ref
-    shape: tuple | None
-    arrays: list
-    options: tuple
-    solver: Any
-
-
-class Last:
-    """Keep the solver of the last graph until the user deletes the graph object.
-
-    The solver is used again for the same object and options. An array must also have the same values.
-    """
-
-    def __init__(self) -> None:
-        self.kept: Kept | None = None
-
-    def solver(self, graph: GraphLike, directed: bool) -> Solver:
-        """Return the solver of this graph: the last one, or a new one."""
-        options = (check_flag(directed, "directed"),)
-
-        def make() -> Solver:  # a solver that refers to `graph` would keep it alive
-            given = replace(graph) if isinstance(graph, Graph | FloatGraph) else graph
-            return Solver(given, directed=directed)
-
-        return self.find(graph, options) or self.keep(graph, make, options)
-
-    def find(self, graph: Any, options: tuple) -> Any:
-        """Return the last solver if it was made for this graph and these options, else None."""
-        kept, arrays = self.kept, _arrays_of(graph)  # read self.kept once, because another thread may set it
-        if kept is None or arrays is None or kept.given() is not graph or kept.options != options:
-            return None
-        same = kept.shape == getattr(graph, "shape", None) and all(map(_same_values, kept.arrays, arrays))
-        return kept.solver if same else None
-
-    def keep(self, graph: Any, make: Callable[[], SolverType], options: tuple) -> SolverType:
-        """Make a solver of the graph. Keep it for `find` if `_arrays_of` knows the graph's type."""
-        self.kept = None  # may free memory on the card
-        arrays = _arrays_of(graph)
-        if arrays is None:
-            return make()
-        copies, shape = [array.copy() for array in arrays], getattr(graph, "shape", None)
-        solver = make()
-        self.kept = Kept(weakref.ref(graph, self._forget), shape, copies, options, solver)
-        return solver
-
-    def _forget(self, given: weakref.ref) -> None:
-        if self.kept and self.kept.given is given:
-            self.kept = None
-
-
-last = Last()  # shared by the functions here and in csgraph.py
-
-
-def _arrays_of(graph: Any) -> list | None:
-    """Return the arrays of a graph that a user may change in place; None if its type is unknown."""
-    if isinstance(graph, Graph | FloatGraph):
-        return []  # users must not change its arrays
-    arrays: list = []
-    form = getattr(graph, "format", None)
-    known = form in ("csr", "csc", "bsr", "coo") and sparse.issparse(graph)  # imports scipy.sparse late (0.1 s)
-    if isinstance(graph, np.ndarray):
-        arrays = [graph]
-    elif known and form == "coo":
-        arrays = [*graph.coords, graph.data]
-    elif known:
-        arrays = [graph.indptr, graph.indices, graph.data]
-    return arrays if arrays and all(isinstance(array, np.ndarray) for array in arrays) else None
-
-
-def _same_values(one: np.ndarray, other: np.ndarray) -> bool:
-    """Return whether two arrays have the same bits; for elements of more than 64 bits, the same values."""
-    if one.dtype != other.dtype or one.shape != other.shape:
-        return False
-    bits = f"u{one.itemsize}" if one.itemsize <= 8 else one.dtype  # compare bits, because NaN != NaN
-    return np.array_equal(one.view(bits), other.view(bits))

@@ -8,6 +8,7 @@ MODULES = (
     ".io",
     ".library.centrality",
     ".library.csgraph",
+    ".library.functions",
     ".library.networkx",
     ".library.solver",
     ".turns",

@@ -660,6 +660,12 @@ def test_a_large_table_comes_through_buffers(few):
     with kernels.prepare(on) as solver:
         for _ in range(2):
             np.testing.assert_array_equal(solver.distances(sources, targets).distances, expected, strict=True)
+        pairs = solver.pair_distances(np.repeat(sources, 4000), np.tile(targets, 4000))
+        np.testing.assert_array_equal(pairs.distances, expected.ravel())
+        table = solver.distances(sources, targets, second=on.weights / 4)
+        assert table.variant == "hierarchy/pairs"
+        np.testing.assert_array_equal(table.distances, expected)
+        np.testing.assert_array_equal(table.second, expected / 4)
         parts = list(solver.distance_pieces(sources, targets, rows=1500))
         np.testing.assert_array_equal(np.concatenate([rows for _, rows in parts]), expected)
 
@@ -885,6 +891,8 @@ def test_a_solver_whose_distances_are_too_long():
         assert solver.shortest_paths(30_000).rounds == 0
         with pytest.raises(InputError, match="host"):
             solver.shortest_paths(0, out="device")
+        found = solver.pair_distances([0, 9], [40_000, 30_000], out="device").distances
+        assert found.copy_to_host().tolist() == [40_000 * 10**5, 29_991 * 10**5]
 
 
 @pytest.mark.gpu
@@ -970,6 +978,12 @@ def test_pairs_and_routes_in_a_hierarchy(name, few):
             assert found.variant == "hierarchy/pairs"
             np.testing.assert_array_equal(found.distances[:4000], as_type(expected, dtype))
         routes = solver.routes(sources, targets, second=second, out="device")
+        if name == "town":  # arcs of weight 0 form cycles, which the hierarchy's routes pass again and again
+            arcs, start, vertices = routes.edges.copy_to_host(), routes.edge_start, routes.vertices.copy_to_host()
+            lengths = np.add.reduceat(np.append(on.weights[arcs], 0), start[:-1]) * (np.diff(start) > 0)
+            np.testing.assert_array_equal(np.where(distances == INF, 0, distances), lengths)
+            pair = np.repeat(np.arange(5000), np.diff(routes.vertex_start))
+            assert len(np.unique(np.c_[pair, vertices], axis=0)) == len(vertices)
         np.testing.assert_array_equal(routes.edges.copy_to_host(), arcs)
         np.testing.assert_array_equal(routes.edge_start, start)
         sums = np.add.reduceat(np.append(second[arcs], 0), start[:-1]) * (np.diff(start) > 0)
@@ -988,3 +1002,37 @@ def test_pairs_and_routes_in_a_hierarchy(name, few):
         np.testing.assert_array_equal(
             solver.routes(sources, targets).edges, kernels.routes(again, sources, targets).edges
         )
+
+
+@pytest.mark.gpu
+def test_turns_labels_and_fractions(few, monkeypatch):
+    on, random = graphs.grid(1600), np.random.default_rng(8)
+    names = np.array([f"v{i}" for i in range(on.vertices)], object)
+    edges = Graph.from_edges(names[on.tails], names[on.indices], on.weights / 10)
+    after = [np.flatnonzero(on.tails == head) for head in on.indices[:900]]
+    turns = [(edge, int(following[0])) for edge, following in enumerate(after)]
+    turning = kernels.with_turns(edges, forbidden=turns[::3], costs=dict.fromkeys(turns[1::3], 4.5))
+    sources, targets, second = random.choice(names, 30), random.choice(names, 20), random.integers(1, 9, on.arcs) / 8
+    ends, weights = (np.repeat(sources, 20), np.tile(targets, 30)), random.integers(1, 99, on.arcs) / 10
+
+    def answers(solver):
+        nearest, routes = solver.nearest(None, 3, targets=targets), solver.routes(*ends, second=second)
+        table, pairs = solver.distances(sources, targets, second=second), solver.pair_distances(*ends)
+        plain = solver.distances(sources, targets)
+        yield from (plain.distances, table.distances, pairs.distances, routes.distances, nearest.distances)
+        yield from (nearest.targets, nearest.counts, table.second, routes.second, routes.edges, routes.vertices)
+
+    with kernels.prepare(turning) as solver:
+        found = [*answers(solver)]
+        assert solver.distances(sources, targets).variant == "hierarchy/targets"
+        with pytest.raises(InputError, match="a weight and the cost of a turn sum to more than"):
+            solver.reweight(np.full(on.arcs, (2**31 - 1) / 10 - 4.5))
+        solver.reweight(weights)
+        found += answers(solver)
+    monkeypatch.setattr(choice.Card, "visible", lambda: None)
+    with kernels.prepare(turning) as solver:
+        expected = [*answers(solver)]
+        solver.reweight(weights)
+        expected += answers(solver)
+    for one, right in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, right)

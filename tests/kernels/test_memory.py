@@ -2,12 +2,15 @@
 
 import os
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kernels import io, memory
 from kernels.errors import InputError
+from kernels.fast.hierarchy.elimination import MAX_HEIGHT
+from kernels.library import answers
 
 MACHINE = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
@@ -62,3 +65,14 @@ def test_reading_takes_no_more_than_is_asked_for(tmp_path, monkeypatch, form):
     tracemalloc.stop()
     needed = memory.BYTES_OF_VERTEX * vertices + memory.BYTES_OF_ARC * arcs
     assert 0.5 * needed < taken < needed
+
+
+def test_the_page_of_restrictions_has_the_numbers_of_the_code():
+    said = (Path(__file__).parents[2] / "docs/restrictions.md").read_text()
+    for number in (
+        f"{memory.BYTES_OF_VERTEX} a vertex, {memory.BYTES_OF_ARC} an arc",
+        f"| {answers.HOST_BYTES} n²; {answers.FLOAT_BYTES} n² in float64 |",
+        f"| {answers.FLOAT_BYTES} s n |",
+        f"| {MAX_HEIGHT:,} vertices on a path",
+    ):
+        assert number in said

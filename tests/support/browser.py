@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 FLAGS = (
     "--headless=new",
     "--no-sandbox",  # root, as in a container, may not have one
@@ -30,6 +32,12 @@ KEYS = {"Tab": 9, "Enter": 13, "ArrowRight": 39}  # virtual key codes
 
 def find() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def require() -> None:
+    """Skip the test without Chromium; fail it with REQUIRE_CHROMIUM=1."""
+    if not find():
+        (pytest.fail if os.environ.get("REQUIRE_CHROMIUM") == "1" else pytest.skip)("Chromium is not installed")
 
 
 class ProtocolError(RuntimeError):

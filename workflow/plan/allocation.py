@@ -36,8 +36,8 @@ BYTES = {
 ALL_PAIRS_BYTES, ALL_PAIRS_S, ORACLE_S = 400, 1e-10, 1e-6
 # What to do if Slurm ended a job, by its state.
 ADVICE = {
-    "TIMEOUT": "exceeded its time limit: raise it with --set-resources {rule}:runtime=MINUTES",
-    "OUT_OF_MEMORY": "ran out of memory: raise the limit with --set-resources {rule}:mem_mb=MEGABYTES",
+    "TIMEOUT": "exceeded its requested time: raise it with --set-resources {rule}:runtime=MINUTES",
+    "OUT_OF_MEMORY": "exceeded its requested memory: raise it with --set-resources {rule}:mem_mb=MEGABYTES",
     "NODE_FAIL": "lost its node: run the same command again",
     "CANCELLED": "was cancelled: run the same command again",
 }

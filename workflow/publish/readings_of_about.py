@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Container, Mapping
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ import pandas as pd
 
 from workflow.judge import claims
 from workflow.judge.claims import outcome
-from workflow.publish.documents import from_template
+from workflow.publish.documents import from_template, listed
 from workflow.store.columns import Measurements
 from workflow.store.measurements import marked
 
@@ -21,10 +22,10 @@ def text(measured: Mapping[str, Measurements], others: Container[str], tolerance
 
     measured: rows by card. others: the substitutes.
     """
-    listed = [claim for claim in claims.claims() if claim.valued]
-    lines = []
+    valued = [claim for claim in claims.claims() if claim.valued]
+    cards = defaultdict(list)
     for card, rows in measured.items():
-        for claim in listed:
+        for claim in valued:
             read = [replace(claim, about=about) for about in READINGS.values()]
             audited = claims.audit(claims.select(rows, read), read, tolerance)
             outcomes = {
@@ -33,9 +34,11 @@ def text(measured: Mapping[str, Measurements], others: Container[str], tolerance
             }
             if len(outcomes) > 1:
                 outcomes["as a whole"] = [outcome(one.from_batches) for one in audited]
-            lines += [
-                {"Card": card, "Claim": str(claim.number), "Graph": name, **dict(zip(READINGS, words, strict=True))}
-                for name, words in outcomes.items()
-                if len(set(words)) > 1
-            ]
+            for place, (name, words) in enumerate(outcomes.items()):
+                if len(set(words)) > 1:
+                    cards[claim.number, place, name, *words].append(card)
+    lines = [
+        {"Claim": str(number), "Graph": name, "Card": listed(on), **dict(zip(READINGS, words, strict=True))}
+        for (number, _, name, *words), on in sorted(cards.items(), key=lambda one: one[0][:2])
+    ]
     return from_template("about", lines=lines, table=pd.DataFrame(lines))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,10 +16,10 @@ from workflow.judge.claims import Audited, Finding, deciding, outcome
 from workflow.publish import readings_of_about, reviewers
 from workflow.publish.archive import OTHERS
 from workflow.publish.documents import fill, from_template, narrow, page_text
-from workflow.store import all_pairs, benchmarks, columns, measurements, revisions, tables
+from workflow.store import benchmarks, columns, measurements, revisions, tables
 from workflow.store.measurements import card, marked, substitutes
-from workflow.views import long_table, render
-from workflow.views.extensions import all_pairs_table, launch_overhead, many_sources_table, peak_table, table6
+from workflow.views import long_table
+from workflow.views.extensions import launch_overhead, many_sources_table, peak_table, table6
 from workflow.views.paper import audit
 from workflow.views.paper.glance import AuditedByCard, claim_by_claim
 from workflow.views.render import time_text
@@ -65,65 +64,30 @@ COMMON = re.compile(
 EXTENSION = "CUDA graph"  # in the heads of columns that docs/results.md leaves out
 
 
-def answer(audited: AuditedByCard) -> str:
-    """Say how many claims hold on the first card, and what the verdicts on each card rest on."""
-    first, mine = next(iter(audited.items()))
-    cards = []
-    for name, ones in audited.items():
-        both, apart = compared({first: mine, name: ones})
-        decided = [finding for one in ones for finding in deciding(one.from_batches).values()]
-        cards.append(
-            {
-                "name": name,
-                "both": both,
-                "same": both - len(apart),
-                "batches": [finding.estimate.batches for finding in decided],
-                "hosts": [len(finding.hosts) for finding in decided],
-            }
-        )
-    total = sum(len(one.from_batches) for one in mine)
-    return from_template("answer", cards=cards, claims=Counter(outcome(one.from_batches) for one in mine), total=total)
-
-
-def claims_table(audited: AuditedByCard, others: Collection[str], tolerance: float) -> str:
-    """Return the README's table, a row per claim; others: the substitutes."""
+def claims_table(audited: AuditedByCard, tolerance: float) -> str:
+    """Return the README's table, a row per claim."""
     lines, apart = [], {}
     for of_card in claim_by_claim(audited):
         first = next(iter(of_card.values()))
         line = {
             "Claim": f"{first.claim.number}. {first.claim.claim}",
-            "The paper's own tables": whole(first.from_tables),
+            "Paper's tables": whole(first.from_tables),
         }
         for name, one in of_card.items():
             here = claims.disagreeing(one, tolerance)
             apart |= here
-            line[name] = whole(one.from_batches, one.counted) + (" §" if here else "")
+            line[name] = whole(one.from_batches) + (" §" if here else "")
         lines.append(line)
-    named = {dataset for one in next(iter(audited.values())) for dataset in one.from_batches}
-    return from_template(
-        "claims",
-        table=pd.DataFrame(lines),
-        fragile={name: marks for name, ones in audited.items() if (marks := fragile(ones))},
-        apart=apart,
-        substitutes=[name for name in others if name in named],
-    )
+    return from_template("claims", table=pd.DataFrame(lines), apart=apart)
 
 
-def fragile(audited: Sequence[Audited]) -> dict[tuple[tuple[str, int], ...], list[str]]:
-    """Return the graphs with their numbers of batches on which marks on claims rest, each with the claims' numbers."""
-    marks = defaultdict(list)
-    for one in audited:
-        if graphs := tuple((name, one.from_batches[name].estimate.batches) for name in one.turned_on):
-            marks[graphs].append(str(one.claim.number))
-    return marks
-
-
-def whole(findings: Mapping[str, Finding], text: str = "") -> str:
-    """Return the verdict on a claim; if it is mixed, also on how many graphs it is as claimed."""
+def whole(findings: Mapping[str, Finding]) -> str:
+    """Return the verdict on a claim, and on how many graphs it is as claimed or undecided if these are not all."""
     words = [finding.verdict for finding in deciding(findings).values()]
-    text = text or outcome(findings)
-    held = words.count(verdicts.CLAIMED)
-    return f"{text}: {held} of {len(words)} as claimed" if outcome(findings) == verdicts.MIXED else text
+    text, undecided = outcome(findings), len(findings) - len(words)
+    if text == verdicts.MIXED:
+        text = f"on {words.count(verdicts.CLAIMED)} of {len(words)} graphs"
+    return f"{text} ({undecided} undecided)" if words and undecided else text
 
 
 def measured_before(rows: pd.DataFrame, key: str) -> list[str]:
@@ -149,7 +113,6 @@ def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
     last = roads[-1]["dataset"] if roads else ""
     launches = launch_overhead.compare(long_table.cells_with_times(rows, datasets), rows)
     peak = peak_table.compare(benchmarks.load_peak(files["peak"]), rows)
-    wholes = [all_pairs.read_record(path) for path in archive.glob("all_pairs/*.json") if path.stem == last]
     one_source = [line for line in beside if line["dataset"] in ROADS]
     calls = library_calls(archive / "library_times.csv")
     others, of_calls = substitutes(rows), substitutes(_library_rows(archive / "library_times.csv"))
@@ -171,16 +134,21 @@ def findings(archive: Path, rows: pd.DataFrame, config: dict) -> str:
         new_array=list(new_array.itertuples(name=None)),
         roads=roads,
         preparing=preparing.to_dict("index"),
-        all_pairs_record=all_pairs_table.facts(wholes, "").to_dict("records") if wholes else [],
         prepared=_where(lines, f"column == '{HIERARCHY}' and dataset == '{last}' and prepare > 0"),
         changed=measured_before(rows, NEAR_FAR),
         tolerance=tolerance,
         roads_changed=set(many["dataset"][many["revision"].astype(int) < ALL_PAIRS_REVISION]),
         gpus=list(rows["device"][on_gpu].unique()),
         cpus=origins(rows[~on_gpu]),
+        libraries=_versions(rows, [COMPARED[2], "dijkstra/networkit_apsp"]),
         substitutes=others,
         calls_on_substitutes=[name for name in of_calls if name not in others],
     )
+
+
+def _versions(rows: pd.DataFrame, keys: Sequence[str]) -> list[str]:
+    """Return the names and versions of the libraries behind these variants."""
+    return list(rows["revision"][measurements.variants(rows).isin(keys)].unique())
 
 
 def _where(table: pd.DataFrame, condition: str) -> list[dict]:
@@ -223,37 +191,26 @@ def origins(rows: pd.DataFrame) -> dict[str, list[str]]:
     return {device: list(dict.fromkeys(names)) for device, names in families.groupby(rows["device"], sort=False)}
 
 
-def by_claim(audited: AuditedByCard, others: dict[str, str], tolerance: float, undecided: Collection[str] = ()) -> str:
-    """Return, for each claim, a table with a row per dataset; then on which verdicts the cards differ.
+def by_claim(audited: AuditedByCard, undecided: Collection[str] = ()) -> str:
+    """Return a table with a row per claim, graphs grouped by verdict; then on which verdicts the cards differ.
 
-    others: the substitutes. undecided: cards whose archive decides nothing.
+    undecided: cards whose archive decides nothing.
     """
-    listed = []
+    lines = []
     for of_card in claim_by_claim(audited):
         first, *_ = of_card.values()
-        lines = []
-        for dataset in first.from_batches:
-            line = audit.line(first, dataset, others)
-            line = {key: line[key] for key in ("Dataset", "Paper's tables", "Paper's program")}
-            line["Paper's program"] = line["Paper's program"].removesuffix(", 2 batches")
-            for name, one in of_card.items():
-                said = audit.line(one, dataset, others)
-                measured = one.from_batches[dataset].estimate
-                verdict = said["Verdict"].removesuffix(f"; direction {verdicts.CLAIMED}")
-                line[name] = f"{said['Ours']}\n**{verdict}**" if measured else verdict
-            lines.append(line)
-        notes = [first.claim.reading, *(audit.apart(one, tolerance) for one in of_card.values())]
-        listed.append(
-            {
-                "claim": first.claim,
-                "table": pd.DataFrame(lines),
-                "notes": list(dict.fromkeys(filter(None, notes))),
-            }
-        )
+        line = {"Claim": f"{first.claim.number}. {first.claim.claim}"}
+        line["Paper's tables"] = audit.by_verdict(first.from_tables)
+        lines.append(line | {name: audit.by_verdict(one.from_batches) for name, one in of_card.items()})
     both, apart = compared(audited)
     return from_template(
-        "by_claim", claims=listed, cards=list(audited), both=both, apart=apart, undecided=list(undecided)
+        "by_claim", table=pd.DataFrame(lines), cards=list(audited), both=both, apart=apart, undecided=list(undecided)
     )
+
+
+def plain_range(text: str) -> str:
+    """Write a range without the brackets that intervals have: "1.2 to 1.5"."""
+    return re.sub(r"\[([^], ]+), ([^], ]+)\]", r"\1 to \2", text)
 
 
 def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
@@ -286,8 +243,8 @@ def readings(audited: Sequence[Audited], tolerance: float) -> str:
     for one in audited:
         exactly = replace(one.claim, about=0)
         exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.from_tables})
-        if exact != (here := audit.by_verdict(one.from_tables)):
-            lines.append({"Claim": str(one.claim.number), "Read exactly": exact, "Read with tolerance": here})
+        if exact != audit.by_verdict(one.from_tables):
+            lines.append({"Claim": str(one.claim.number), "Read exactly": exact})
     return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
 
 
@@ -299,7 +256,6 @@ def results(archive: Path, rows: pd.DataFrame) -> str:
         "results",
         archive=archive.name,
         days=sorted({started[:10] for started in rows["started"] if started}),
-        origins=origins(rows),
         throttled=throttled.to_dict(),
         substitutes=substitutes(rows),
         tables=[(re.match(r"\*\*(.+?)\*\*", text)[1], own_part(text)) for text in pages],
@@ -317,7 +273,7 @@ def sizes(rows: pd.DataFrame) -> str:
 def own_part(text: str) -> str:
     """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share.
 
-    If a cell has batches, its number of runs is left out too.
+    Of a cell with batches, only their range is kept, without brackets.
     """
     lines = [line for line in text.strip().splitlines() if not line.startswith("**") and not COMMON.match(line)]
     rows = [line.split("|") for line in lines if line.startswith("|")]
@@ -325,8 +281,8 @@ def own_part(text: str) -> str:
 
     def narrowed(line: str) -> str:
         cells = line.split("|")
-        text = re.sub(r"(?<= batches), n=\d+", "", "|".join(cells[number] for number in kept))
-        return re.sub(" +", " ", re.sub("-{3,}", "--", text))
+        text = re.sub(r", \d+ batches(, n=\d+)?", "", "|".join(cells[number] for number in kept))
+        return plain_range(re.sub(" +", " ", re.sub("-{3,}", "--", text)))
 
     return "\n".join(narrowed(line) if line.startswith("|") else line for line in lines).strip()
 
@@ -361,11 +317,11 @@ def library_times(path: Path) -> str:
     rows = rows[rows["what"].isin(CALLS_SHOWN)]
     others, calls = substitutes(rows), library_calls(path)
     calls = calls[calls.index.get_level_values("what").isin(CALLS_SHOWN)]
-    cells = calls.apply(lambda cell: f"{time_text(cell['median'])}, {render.spread(cell, time_text)}", axis=1)
-    table = cells.unstack("dataset", fill_value="-", sort=False).rename(columns=lambda name: marked(name, others))
+    table = calls["median"].map(time_text).unstack("dataset", fill_value="-", sort=False)
     return from_template(
         "library_times",
-        table=table.rename_axis("What").reset_index(),
+        table=table.rename(columns=lambda name: marked(name, others)).rename_axis("What").reset_index(),
+        repeats=list(calls["repeats"]),
         archive=path.parent.name,
         days=list(rows["started"].str[:10]),
         substitutes=others,
@@ -391,12 +347,9 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     undecided = [name for name in audited if name not in shown]
     others = substitutes(rows)
     return {
-        README: {
-            "answer": answer(shown),
-            "claims": claims_table(shown, others, tolerance),
-        },
+        README: {"claims": claims_table(shown, tolerance)},
         "docs/results.md": {
-            "claims": by_claim(shown, others, tolerance, undecided),
+            "claims": by_claim(shown, undecided),
             "about": readings_of_about.text(of_cards, others, tolerance),
             "readings": readings(mine, tolerance),
             "results": results(archive, rows),
@@ -404,7 +357,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
             "links": links(archives, list(audited)),
         },
         "docs/data.md": {"substitutes": sizes(rows)},
-        "docs/reviewers.md": {"reviewers": reviewers.table(of_cards, shown, config)},
+        "docs/reviewers.md": {"reviewers": reviewers.table(of_cards, mine, config)},
         "docs/library.md": {"library_times": library_times(archive / "library_times.csv")},
     }
 
@@ -412,6 +365,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
 def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]]:
     """Return the content of each marker, by page."""
     described = pd.DataFrame([{"column": f"`{one.name}`", "meaning": one.meaning} for one in columns.DEFINED])
+    described = described.groupby("meaning", sort=False)["column"].agg(", ".join).reset_index()[["column", "meaning"]]
     return {
         **documents(list(map(Path, archives)), config),
         "docs/design.md": {"columns": narrow(described)},

@@ -14,7 +14,6 @@ from workflow.publish.documents import from_template
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views.paper import audit
-from workflow.views.paper.glance import claim_by_claim
 
 BATCH = "mine"  # the name of a reviewer's batch in the commands
 Job = tuple[str, str]  # problem, dataset
@@ -57,8 +56,11 @@ def expected(one: claims.Audited, others: Container[str]) -> str:
     return "\n".join(lines)
 
 
-def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[claims.Audited]], config: dict) -> str:
-    """Return the jobs with their times, then the claims with what one batch should give; measured: rows by card."""
+def table(measured: Mapping[str, pd.DataFrame], audited: Sequence[claims.Audited], config: dict) -> str:
+    """Return the jobs with their times, then the claims with what one batch should give.
+
+    measured: rows by card. audited: the claims on the first of them.
+    """
     first, rows = next(iter(measured.items()))
     compared, jobs = experiments.claimed_cells(config), experiments.jobs(config)
     archived = set(measurements.variants(rows))  # others are not published yet, or personal
@@ -67,19 +69,14 @@ def table(measured: Mapping[str, pd.DataFrame], of_cards: Mapping[str, Sequence[
     took = {card: minutes(of_card, limit, compared) for card, of_card in measured.items()}
     claimed = {(cell.registered.problem, cell.dataset) for cell in compared}
     of_claims = [job for job in jobs if job in claimed]
-    audited = next(iter(of_cards.values()))
-    results = [
-        {"Claim": f"C{mine.claim.number}"} | {card: expected(one, others) for card, one in by_card.items()}
-        for mine, by_card in zip(audited, claim_by_claim(of_cards), strict=True)
-    ]
+    results = [{"Claim": f"C{one.claim.number}", f"One batch on {first}": expected(one, others)} for one in audited]
     return from_template(
         "reviewers",
         jobs=_job_lines(of_claims, audited, {card: _minutes(measured[card], took[card], jobs) for card in measured}),
         results=pd.DataFrame(results),
         few=any(
             finding.estimate and not finding.estimate.has_interval
-            for ones in of_cards.values()
-            for one in ones
+            for one in audited
             for finding in one.from_batches.values()
         ),
         card=first,
@@ -101,7 +98,6 @@ def _job_lines(
         ]
         lines.append(
             {
-                "Job": f"{dataset}, {measurements.SOURCES[problem]}",
                 "Command": f"`snakemake --cores 1 results/batches/{BATCH}/{problem}/{dataset}/timings.csv`",
                 **{f"Minutes on {card}": of_card[problem, dataset] for card, of_card in took.items()},
                 "For claims": ", ".join(numbers),

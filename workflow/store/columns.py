@@ -124,8 +124,9 @@ def _on_gpu(rows: pd.DataFrame) -> pd.Series:
     return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
 
 
-def _layout(name: str, meaning: str) -> Column:
-    return _number(name, f"For `stride_ell`: {meaning}.", whole(name, 0, or_empty=True))
+def _layout(name: str) -> Column:
+    meaning = "For `stride_ell`: vertices reached; largest out-degree; columns and slots of the layout; arcs outside."
+    return _number(name, meaning, whole(name, 0, or_empty=True))
 
 
 KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
@@ -135,8 +136,8 @@ MEASURED = Rule(
     lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
 )
 DEFINED = (
-    _text("algorithm", "The algorithm.", KNOWN),
-    _text("variant", "The variant of the algorithm."),
+    _text("algorithm", "The algorithm and its variant.", KNOWN),
+    _text("variant", "The algorithm and its variant."),
     _text(
         "problem",
         "`sssp` (one source) or `apsp` (all pairs).",
@@ -156,8 +157,7 @@ DEFINED = (
     ),
     _text(
         "status",
-        "`ok` rows have all times; `timeout`, `no_memory`, `unavailable` (a package is missing) and `simulated` rows "
-        "have none.",
+        "`ok`, or without times: `timeout`, `no_memory`, `unavailable` (a package is missing), `simulated`.",
         Rule(("status", *TIMES), "must have all times if the status is ok, else none", _times),
     ),
     _number(
@@ -172,20 +172,19 @@ DEFINED = (
     ),
     _number(
         "kernels_s",
-        "The launches that find distances, and [what they need](method.md#how-a-time-is-taken).",
+        "Launches that find distances, and [what they need](method.md#how-a-time-is-taken).",
         at_least_0_or_empty("kernels_s"),
     ),
     _number(
         "predecessors_s",
-        "Launches that only find predecessors; 0 if the launches that find distances also record predecessors.",
+        "Launches that only find predecessors.",
         at_least_0_or_empty("predecessors_s"),
     ),
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: layouts of the graph made on the host, in a variant's first run. The second run "
-        "makes them again if another variant ran between the two. Later runs of `hierarchy` repeat only the time of "
-        "order and elimination tree, about 70 % of the whole.",
+        "Before the timed region: making the graph's layouts on the host, in a variant's first run, and in the second "
+        "if another variant ran between. Later runs of `hierarchy` repeat the time of order and tree, about 70 %.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(
@@ -195,7 +194,7 @@ DEFINED = (
     ),
     _number(
         "customize_s",
-        "For `hierarchy`, before the timed region: computing the weights of added arcs on the card.",
+        "Before the timed region: customizing a hierarchy on the card.",
         at_least_0_or_empty("customize_s"),
         Rule(TIMES, "the phases must sum to no more than seconds", _phases),
     ),
@@ -209,8 +208,8 @@ DEFINED = (
             _launches,
         ),
     ),
-    _number("vertices", "The number of vertices.", whole("vertices", 1)),
-    _number("arcs", "The number of arcs.", whole("arcs", 0)),
+    _number("vertices", "The size of the graph.", whole("vertices", 1)),
+    _number("arcs", "The size of the graph.", whole("arcs", 0)),
     _number(
         "source",
         "The source for `sssp`; empty for `apsp`.",
@@ -218,8 +217,7 @@ DEFINED = (
     ),
     _number(
         "rows_checked",
-        "The number of rows of distances that were [checked](method.md#how-a-result-is-checked); 0 for `timeout`, "
-        "`no_memory` and `unavailable`.",
+        "The number of rows of distances that were [checked](method.md#how-a-result-is-checked).",
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
@@ -233,16 +231,12 @@ DEFINED = (
         matching("device"),
         Rule(("status", "device"), "the status must be simulated in the simulator, and only there", _simulated),
     ),
-    _text("driver", "The version of the driver; empty without a card.", _card_version("driver")),
-    _text("cuda", "The version of CUDA; empty without a card.", _card_version("cuda")),
-    *(
-        _text(name, f"The version of {name.replace('_', '-')}.", version(name))
-        for name in ("numba_cuda", "numba", "numpy")
-    ),
+    *(_text(name, "The version; empty without a card.", _card_version(name)) for name in ("driver", "cuda")),
+    *(_text(name, "The version.", version(name)) for name in ("numba_cuda", "numba", "numpy")),
     _text("commit", "The commit of the project; empty if unknown."),
     _text(
         "revision",
-        "The variant's revision, or a library's name and version (`scipy 1.18.1`); 0 if not recorded.",
+        "The variant's revision, or the version of SciPy or NetworKit (`scipy 1.18.1`); 0 if not recorded.",
         Rule(("revision",), "must be a whole number, or a library and its version", _revision),
     ),
     _text(
@@ -254,21 +248,21 @@ DEFINED = (
         "SHA-256 of the graph's text form with its weights; of its CSR arrays if it has no text form.",
         matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     ),
-    _text("started", "The time when the run started: ISO 8601, UTC.", moment("started")),
-    _text("host", "The machine's name."),
-    _text("host_id", "An anonymous id of the machine, eight digits."),
+    _text("started", "The start of the run: ISO 8601, UTC.", moment("started")),
+    _text("host", "The machine's name, and an anonymous id of eight digits."),
+    _text("host_id", "The machine's name, and an anonymous id of eight digits."),
     _text("card_uuid", "The UUID of the card."),
     _text("cpu_model", "The processor."),
     _number(
         "cores",
-        "For a CPU variant: its number of cores.",
+        "The number of cores of a CPU variant.",
         whole("cores", 1, or_empty=True),
     ),
-    _text("substitute", "For a substitute: a description of the graph."),
-    _text("generated", "For a generated graph: how it was made."),
+    _text("substitute", "A description of a substitute."),
+    _text("generated", "How a generated graph was made."),
     _number(
         "limit_s",
-        "For `timeout`: the time limit.",
+        "For `timeout`: the time after which the run was stopped.",
         Rule(("limit_s", "status"), "must be above 0 for timeout, else empty", _limit),
     ),
     _number(
@@ -276,11 +270,7 @@ DEFINED = (
         "For `no_memory`: the memory needed.",
         Rule(("needed_bytes", "status"), "must be above 0 for no_memory, else empty", _needed),
     ),
-    _layout("reached", "the number of vertices that the source reaches"),
-    _layout("longest_row", "the largest out-degree"),
-    _layout("ell_columns", "the columns of the ELL layout"),
-    _layout("ell_slots", "the number of slots (places for one arc) in the ELL layout, with empty ones"),
-    _layout("ell_overflow", "arcs outside the slots"),
+    *map(_layout, ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")),
     _text("note", "Why the cell has fewer repeats than the protocol sets, or none."),
 )
 COLUMNS = tuple(column.name for column in DEFINED)

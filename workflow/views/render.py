@@ -31,18 +31,26 @@ a { color: var(--link) }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px }
 table { border-collapse: collapse; border-block: 2px solid; overflow-wrap: normal }
 caption { font-weight: bold; text-align: left; padding: 0 max(0px, 100% - 90vw) .6em 0 }
-th, td { padding: .35em .8em; text-align: left; vertical-align: top }
+th, td { padding: .35em .6em; text-align: left; vertical-align: top }
 th[colspan]:not(:empty), thead tr:last-child th { border-bottom: 1px solid }
 tbody tr + tr { border-top: 1px solid var(--rule) }
-td { white-space: nowrap; font-variant-numeric: tabular-nums }
-.wide { overflow-x: auto }
-.wide > table { width: max-content; max-width: max(100%, 60em) }
+td { font-variant-numeric: tabular-nums }
+.wide {
+  overflow-x: auto;
+  background:
+    linear-gradient(to right, var(--paper) 50%, transparent) left / 2em 100% local no-repeat,
+    linear-gradient(to left, var(--paper) 50%, transparent) right / 2em 100% local no-repeat,
+    linear-gradient(to right, #888a, transparent) left / .8em 100% no-repeat,
+    linear-gradient(to left, #888a, transparent) right / .8em 100% no-repeat;
+}
+.wide > table { font-size: 12px; width: max-content; max-width: max(100%, 60em) }
 ul { font-size: 13px; padding-left: 1.2em; max-width: 75em }
 nav ul { columns: 24em }
 @media (max-width: 40em) {
   body { margin: 1em }
   h1 { font-size: 1.4em }
   h2 { font-size: 1.2em }
+  tr > :first-child { position: sticky; left: 0; max-width: 10em; background: var(--paper) }
 }
 """
 

@@ -23,14 +23,17 @@ Of equally short routes, one is chosen by rules that depend on the hierarchy onl
 the deepest hub; from a vertex, the arc to the nearest ancestor; for an arc, an arc of the graph, else the least code.
 
 Bounds, from the bytes that a search must move: a pair reads 8 bytes for each common ancestor (39 on average for random
-pairs on nyc), and a route writes 8 bytes for each of its arcs.
+pairs on nyc), and a route writes 8 bytes for each of its arcs. A table with a second value copies 16 bytes for each
+pair to the host, twice as many as without. Copies take longer than the search, so the card searches during the copies.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...gpu import copies
 from ...gpu.card import SIMULATED
 from ...gpu.compiler import cuda
 from ...gpu.intrinsics import LAUNCH_BOUNDS, f64, i32, i64, load_four, thread_x, u32, u64
@@ -47,6 +50,7 @@ ALIGNED = 4  # the hub distances of a vertex start at a multiple
 NO_CODE = np.uint64(2**64 - 1)  # of an arc that stands for no path
 LOW = u64(0xFFFFFFFF)
 NO_SECONDS = np.zeros(0)
+PIECE_BUFFERS = 8  # buffers of distances that one launch finds, if results are copied during the next launch
 
 
 class ArcsOnCard(NamedTuple):
@@ -475,7 +479,7 @@ class HubSearch:
         self._go((fill_seconds, run.multiprocessors, run.block, arguments))
         return tuple(along)
 
-    def pairs(
+    def pairs(  # noqa: PLR0913
         self,
         ends: list,
         scale: Scale,
@@ -485,19 +489,46 @@ class HubSearch:
         width: int = 0,
         most: int = INF - 1,
         second: tuple = (),
+        hosts: tuple = (),
+        downloads: copies.Downloads | None = None,
     ) -> tuple[bool, bool, Any]:
         """Set `out`, on the card, to the distances of pairs; see search_pairs. ends: sources and targets, on the card.
+
+        hosts: arrays on the host for the distances and the sums, if they are to be copied there. With `downloads`, the
+        card searches further pairs during the copies.
 
         Returns whether a pair has no path, whether an end is not a vertex, and the sums of the second value on the
         card, float64.
         """
-        run, noted = self.run, np.zeros(2, np.int32)
+        run, noted, (sources, targets) = self.run, np.zeros(2, np.int32), ends
         numbers, none, seen, nothing = run.upload(np.array(scale), none, noted, NO_SECONDS)
         (sums,) = run.allocate((out.size, np.float64)) if second else (nothing,)
-        into = numbers, none, out, seen, *(second or (nothing, nothing)), sums
-        given = *ends, np.uint32(width), np.uint32(most), self.arcs.depths, self.places, self.hubs
-        self._go((search_pairs, blocks_for(max(1, out.size), 256), 256, (*given, *into)))
-        run.download((seen, noted))
+
+        def search(sources: Any, targets: Any, out: Any, sums: Any = nothing) -> None:
+            given = sources, targets, np.uint32(width), np.uint32(most), self.arcs.depths, self.places, self.hubs
+            into = numbers, none, out, seen, *(second or (nothing, nothing)), sums
+            self._go((search_pairs, blocks_for(max(1, out.size), 256), 256, (*given, *into)))
+
+        def pieces() -> Iterator[tuple]:
+            """Search some pairs at once, and yield what is copied of the pairs that were searched before."""
+            launched: list[tuple] = []
+            wide = max(1, width)
+            step = max(1, PIECE_BUFFERS * copies.BUFFER // (8 * wide))
+            for first in range(0, sources.size, step):
+                rows, places = slice(first, first + step), slice(first * wide, (first + step) * wide)
+                parts = [array[places] for array in (out, sums)[: len(hosts)]]
+                search(sources[rows], targets if width else targets[rows], *parts)
+                event = copies.recorded()
+                yield from launched
+                launched = [(part, host[places], event) for part, host in zip(parts, hosts, strict=True)]
+            yield from launched
+
+        if downloads:
+            downloads.copy_in_turn(pieces())
+            run.download((seen, noted))
+        else:
+            search(sources, targets, out, sums)
+            run.download(*zip((out, sums), hosts, strict=False), (seen, noted))
         return bool(noted[0]), bool(noted[1]), sums
 
     def routes(self, sources: np.ndarray, targets: np.ndarray, second: tuple = ()) -> FoundRoutes:

@@ -57,20 +57,20 @@ def read_weights(given, unit, weights, wrong):
 def weigh_arcs(edges, costs, weights, of_arcs, totals):
     """Set of_arcs[arc] to the weight of its edge, plus costs[arc] if there are costs. The edge -1 has weight 0.
 
-    totals: the number of closed arcs, and the largest and the sum of the other weights.
+    A closed edge closes its arcs. totals: the number of closed arcs, and the largest and the sum of the other weights.
     """
     arc, step = u64(thread_x()), u64(cuda.gridsize(1))
     closed, largest, total = u64(0), u64(0), u64(0)
     while arc < u64(len(edges)):
         edge = edges[arc]
         weight = weights[edge] if edge >= 0 else u32(0)
-        if weight != NO_PATH and len(costs) == len(edges):
-            weight = u32(weight + costs[arc])
-        of_arcs[arc] = weight
         if weight == NO_PATH:
             closed = u64(closed + u64(1))
         else:
+            if len(costs) == len(edges):
+                weight = u32(weight + costs[arc])
             largest, total = max(largest, u64(weight)), u64(total + u64(weight))
+        of_arcs[arc] = weight
         arc = u64(arc + step)
     if closed > u64(0):
         cuda.atomic.add(totals, 0, closed)

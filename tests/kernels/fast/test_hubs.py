@@ -8,6 +8,7 @@ import pytest
 from kernels.check import oracle
 from kernels.fast.hierarchy import host, hubs
 from kernels.fast.hierarchy.customize import OnCard
+from kernels.gpu import copies
 from kernels.graph import INF, Graph
 from kernels.units import Scale
 from tests.kernels.fast.test_hierarchy import SHAPES
@@ -99,16 +100,29 @@ def test_routes_are_those_of_the_host_and_so_are_the_sums(shape):
             np.testing.assert_array_equal(vertices, np.r_[sources[i], shape.indices[route]])
 
 
-def test_a_table_is_all_pairs_of_its_ends():
-    on = network("one-way roads")
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_table_is_all_pairs_of_its_ends(copied, monkeypatch):
+    monkeypatch.setattr(copies, "BUFFER", 80)
+    on, downloads = network("one-way roads"), copies.Downloads() if copied else None
     search, values = searching(on), np.ones(on.arcs)
     sources, targets = np.arange(5), np.arange(7, 16)
     (out,) = search.run.allocate((45, np.int32))
     ends = search.run.upload(sources, targets)
-    *_, sums = search.pairs(ends, Scale(1, 1), np.array([INF], np.int32), out, width=9, second=search.second(values))
-    np.testing.assert_array_equal(np.asarray(out), exact(on, np.repeat(sources, 9), np.tile(targets, 5)))
-    hops = np.diff(host.HostHierarchy(on, on.weights).routes(np.repeat(sources, 9), np.tile(targets, 5))[1])
-    np.testing.assert_array_equal(np.asarray(sums), np.where(np.asarray(out) == INF, np.nan, hops))
+    found, hops = np.zeros(45, np.int32), np.zeros(45)
+    *_, sums = search.pairs(
+        *(ends, Scale(1, 1), np.array([INF], np.int32), out),
+        **{"width": 9, "second": search.second(values), "hosts": (found, hops), "downloads": downloads},
+    )
+    pairs = np.repeat(sources, 9), np.tile(targets, 5)
+    np.testing.assert_array_equal(found, exact(on, *pairs))
+    right = np.diff(host.HostHierarchy(on, on.weights).routes(*pairs)[1])
+    np.testing.assert_array_equal(hops, np.where(found == INF, np.nan, right))
+    np.testing.assert_array_equal(np.asarray(out), found)
+    np.testing.assert_array_equal(np.asarray(sums), hops)
+    (out,) = search.run.allocate((45, np.float64))
+    scale, none, distances = Scale(1, 1), np.array([np.inf]), np.zeros(45)
+    search.pairs(search.run.upload(*pairs), scale, none, out, hosts=(distances,), downloads=downloads)
+    np.testing.assert_array_equal(distances, np.where(found == INF, np.inf, found))
 
 
 def test_a_tree_of_a_graph_without_a_hierarchy_has_the_fewest_arcs():

@@ -62,7 +62,7 @@ def test_numba_cuda_compiles_without_row_stack_and_leaves_none():
 @pytest.mark.parametrize(("cards", "said"), [(0, "no GPU is visible"), (1, INSTALL)])
 def test_without_numba_cuda_the_cpu_searches(cards, said):
     ran = python(HIDDEN.format(cards=cards) + SEARCH)
-    assert ran.stdout == "dijkstra/networkit_apsp [0.0, 4.0, 7.0, 9.0, 12.0, 13.0]\n"
+    assert ran.stdout == "dijkstra/scipy_apsp [0.0, 4.0, 7.0, 9.0, 12.0, 13.0]\n"
     assert said in ran.stderr and "the CPU is used instead" in ran.stderr
 
 

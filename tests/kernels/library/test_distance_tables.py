@@ -184,6 +184,41 @@ def test_eccentricities_need_no_proof_by_searches_on_the_host(on_card):
 
 
 @pytest.mark.simulator
+@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
+def test_tables_with_a_second_value_on_a_card(on_card):
+    graph = GRAPHS["streets"]()
+    sources, targets, values = drawn(16, 6), drawn(16, 5, 1), drawn(graph.arcs, graph.arcs, 2) / 4
+    ends = np.repeat(sources, 5), np.tile(targets, 6)
+    exact = table(graph.to_scipy(), sources, targets)
+    with kernels.prepare(graph) as solver:
+        found, routes = solver.distances(sources, targets, second=values), solver.routes(*ends)
+        np.testing.assert_array_equal(solver.pair_distances(*ends).distances, exact.ravel())
+    assert found.variant == "hierarchy/pairs"
+    np.testing.assert_array_equal(found.distances, exact)
+    np.testing.assert_array_equal(found.second.ravel(), [values[route.edges].sum() for route in routes])
+
+
+@pytest.mark.simulator
+@pytest.mark.parametrize("on_card", ["hierarchy"], indirect=True)
+@pytest.mark.parametrize("make", [lambda: chain(5, *[MAX_WEIGHT] * 3), FLOATS["float"], FLOATS["negative"]])
+def test_pairs_that_integers_do_not_fit_are_left_on_the_card_too(make, on_card):
+    graph = make()
+    exact = table(graph.to_scipy() if isinstance(graph, Graph) else graph, [0, 1], [2, 0])
+    with kernels.prepare(graph) as solver:
+        for _ in range(2):
+            pairs = solver.pair_distances([0, 0, 1, 1], [2, 0, 2, 0], out="device").distances
+            np.testing.assert_array_equal(pairs.copy_to_host(), exact.ravel(), strict=True)
+        with_hops = solver.distances([0, 1], [2, 0], second=np.ones(99), out="device")
+        routes = solver.routes([0, 0, 1, 1], [2, 0, 2, 0], out="device")
+        np.testing.assert_array_equal(with_hops.distances.copy_to_host(), exact)
+        np.testing.assert_array_equal(routes.distances.copy_to_host(), exact.ravel())
+        hops = np.where(np.isinf(exact.ravel()), np.nan, np.diff(routes.edge_start))
+        np.testing.assert_array_equal(with_hops.second.copy_to_host().ravel(), hops)
+        with pytest.raises(InputError, match='out="device"'):
+            solver.distances([0], [2], out="device")
+
+
+@pytest.mark.simulator
 def test_tables_left_on_the_card(on_card):
     graph, array = town(), town().to_scipy()
     for ends, dtype, limit in (

@@ -1,10 +1,13 @@
 """The nearest of some targets, for some sources and for all vertices."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
 import kernels
+from kernels import memory
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
 from kernels.fast.hierarchy import nearest as in_hierarchy
@@ -19,6 +22,7 @@ from tests.kernels.library.test_distance_tables import (  # noqa: F401
     on_card,
     table,
 )
+from tests.support import graphs
 
 
 def expected(array, sources, targets, k, limit=np.inf):
@@ -167,3 +171,24 @@ def test_labels(no_card):
 def test_bad_arguments(ask, message, no_card):
     with pytest.raises(InputError, match=message):
         ask(FloatGraph.of(chain(3, 4)))
+
+
+@pytest.mark.parametrize(
+    ("sources", "count", "k", "reverse"),
+    [
+        (None, 300, 200, False),
+        (np.arange(200), 300, 5, True),
+        (np.zeros(3000, int), 20, 20, False),
+        (None, 9, 1, False),
+    ],
+)
+def test_tables_take_no_more_memory_than_is_asked_for(sources, count, k, reverse, no_card, monkeypatch):
+    asked, require, graph = [], memory.require, graphs.sparse(1000)
+    monkeypatch.setattr(memory, "require", lambda needed, *said: asked.append(needed) or require(needed, *said))
+    with kernels.prepare(graph) as searching:
+        for _ in range(2):  # the first call imports what it needs, and may lay out the reversed graph
+            tracemalloc.start()
+            searching.nearest(sources, k, targets=np.arange(count), reverse=reverse)
+            taken = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+    assert 0.5 * max(asked) < taken < max(asked)

@@ -44,7 +44,7 @@ def site(tmp_path_factory):
 
 def test_the_functions_are_networkxs_with_their_parameters():
     listed = set(FUNCTIONS)
-    asked = {"convert_from_nx", "convert_to_nx", "can_run", "should_run", "networkx_algorithm"}
+    asked = {"convert_from_nx", "convert_to_nx", "should_run", "networkx_algorithm"}
     public = {
         name
         for name, value in vars(backend).items()
@@ -173,8 +173,6 @@ def compare(kind, weights, graphs, arcs):
         for _ in range(rng.randrange(arcs)):
             graph.add_edge(rng.choice(LABELS), rng.choice(LABELS), weight=WEIGHTS[weights](rng))
         for name, arguments in calls(rng):
-            if backend.can_run(name, (graph,), arguments) is not True:
-                continue
             try:
                 ours = answer(getattr(backend, name), backend.convert_from_nx(graph), arguments)
             except NotImplementedError:
@@ -230,7 +228,6 @@ def test_measures_of_connected_graphs(kind, weights):
         for name in ("eccentricity", "diameter", "radius", "center", "periphery", *SUMS):
             for weight in ("weight", None):
                 given = {"distance" if name.endswith("centrality") else "weight": weight}
-                assert backend.can_run(name, (graph,), given) is True
                 ours, theirs = getattr(backend, name)(converted, **given), getattr(nx, name).orig_func(graph, **given)
                 assert_alike(name, graph, given, ours, theirs)
                 if name == "wiener_index" and weights != "mixed":
@@ -248,7 +245,8 @@ def test_measures_of_connected_graphs(kind, weights):
 def test_measures_of_one_node_and_of_two_that_are_apart():
     for kind in KINDS:
         one, two = nx.empty_graph(1, kind), nx.empty_graph(2, kind)
-        assert backend.can_run("eccentricity", (nx.empty_graph(0, kind),), {}) is not True
+        with pytest.raises(NotImplementedError, match="no node"):
+            backend.eccentricity(backend.convert_from_nx(nx.empty_graph(0, kind)))
         for name in ("eccentricity", "diameter", "radius", "center", "periphery", *SUMS):
             for graph in (one, two):
                 ours = answer(getattr(backend, name), backend.convert_from_nx(graph), {})
@@ -262,12 +260,17 @@ def test_measures_of_one_node_and_of_two_that_are_apart():
         ("eccentricity", {"sp": {}}, "distances or eccentricities are given"),
         ("radius", {"e": {0: 1}}, "distances or eccentricities are given"),
         ("diameter", {"usebounds": True}, "with bounds NetworkX takes few searches"),
-        ("center", {}, "the center of a tree takes no search"),
         ("average_shortest_path_length", {"method": "floyd-warshall"}, "the method is not Dijkstra"),
     ],
 )
 def test_measures_that_are_left_to_networkx(name, given, why):
-    assert backend.can_run(name, (nx.path_graph(3),), given) == why
+    with pytest.raises(NotImplementedError, match=f"^{why}$"):
+        getattr(backend, name)(backend.convert_from_nx(nx.path_graph(3)), **given)
+
+
+def test_the_center_of_a_tree_is_networkxs():
+    tree = nx.random_labeled_tree(64, seed=1)
+    assert backend.center(backend.convert_from_nx(tree)) == nx.center(tree)
 
 
 def test_an_edge_that_is_hidden_connects_nothing():
@@ -367,6 +370,18 @@ def test_a_cutoff_that_is_not_served(cutoff):
         backend.all_pairs_dijkstra(backend.convert_from_nx(nx.path_graph(3)), cutoff)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_negative_fractions_have_all_predecessors(seed):
+    rng, graph = random.Random(seed), nx.gnp_random_graph(30, 0.2, seed=seed, directed=True)
+    height = {node: rng.random() for node in graph}
+    for u, v, edge in graph.edges(data=True):
+        edge["weight"] = rng.random() / 9 + height[v] - height[u]
+    ours = backend.bellman_ford_predecessor_and_distance(backend.convert_from_nx(graph), 0)
+    before, lengths = nx.bellman_ford_predecessor_and_distance(graph, 0)
+    assert ours[0] == before and min(lengths.values()) < 0
+    assert ours[1] == pytest.approx(lengths, rel=1e-12)
+
+
 def test_all_predecessors_come_by_distance():
     graph = nx.DiGraph()
     graph.add_weighted_edges_from([("s", "far", 3), ("s", "near", 1), ("far", "t", 1), ("near", "t", 3), ("s", "t", 4)])
@@ -380,7 +395,7 @@ def test_the_nearest_come_first_and_all_pairs_come_in_pieces(monkeypatch):
     converted = backend.convert_from_nx(graph)
     assert list(backend.single_source_dijkstra_path(converted, 1)) == [1, 0, 2, 3, 4]
     assert list(backend.multi_source_dijkstra_path_length(converted, [4, 1])) == [1, 4, 0, 2, 3]
-    monkeypatch.setattr(backend, "PIECE", 12)  # two sources at a time
+    monkeypatch.setattr(backend, "PIECE", 12)  # two rows at once
     assert dict(backend.all_pairs_shortest_path(converted)) == dict(nx.all_pairs_shortest_path(graph))
 
 
@@ -471,20 +486,49 @@ def test_the_page_lists_the_functions():
     assert all(f"\n| `{name}` | {value} |" in PAGE for name, value in settings.items())
 
 
-def test_what_is_not_served_is_refused_if_the_call_names_the_backend(site, tmp_path):
-    script = """
+NOT_SERVED = """
+import math
 import networkx as nx
 graph = nx.path_graph(64)
-graph[0][1]["weight"] = -1
-for name, *arguments in ("single_source_dijkstra", 0), ("bidirectional_dijkstra", 0, 63):
+distances = {node: {node: 0} for node in graph}
+for name, arguments, why in [
+    ("single_source_dijkstra", {"source": 0, "weight": lambda *edge: -1}, "a weight is negative"),
+    ("shortest_path", {"source": 0, "target": 9, "method": "A*"}, "the method is not Dijkstra or Bellman-Ford"),
+    ("diameter", {"usebounds": True}, "with bounds NetworkX takes few searches"),
+    ("closeness_centrality", {"u": 0, "distance": "km", "sp": distances}, "distances or eccentricities are given"),
+    ("average_shortest_path_length", {"method": "floyd-warshall"}, "the method is not Dijkstra"),
+    ("bidirectional_dijkstra", {"source": 0, "target": 9}, "is not implemented"),
+]:
+    call = getattr(nx, name)
+"""
+
+
+def test_a_call_that_names_the_backend_is_refused_with_the_reason(site, tmp_path):
+    script = """
     try:
-        getattr(nx, name)(graph, *arguments, backend="cuda_shortest_paths")
-    except NotImplementedError:
-        pass
+        call(graph, **arguments, backend="cuda_shortest_paths")
+    except NotImplementedError as error:
+        assert why in str(error.__cause__ or error), error
     else:
         raise AssertionError(name)
 """
-    logged(site, tmp_path, script)
+    logged(site, tmp_path, NOT_SERVED + script)
+
+
+def test_other_calls_that_are_not_served_are_networkxs(site, tmp_path):
+    script = """
+    def answer():
+        try:
+            return call(graph, **arguments)
+        except ValueError as error:  # of NetworkX
+            return repr(error)
+    expected = answer()
+    with nx.config(backend_priority=["cuda_shortest_paths"]):
+        assert answer() == expected, name
+"""
+    said = logged(site, tmp_path, NOT_SERVED + script)
+    used = {name for line in said for name in USED.findall(line)}
+    assert not used & {"shortest_path", "diameter", "closeness_centrality", "average_shortest_path_length"}
 
 
 def test_what_is_not_served_is_left_to_networkx(site, tmp_path):

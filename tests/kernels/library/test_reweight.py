@@ -170,8 +170,9 @@ def test_turns_stay(no_card):
     solver.reweight(closed)
     assert (solver.distances(sources).distances >= before).all()
     assert (np.isfinite(closed[solver.graph.edges]) | (solver.graph.edges < 0)).all()
-    with pytest.raises(InputError, match="a weight and the cost of a turn sum to more than"):
-        solver.reweight(np.full(count, MAX_WEIGHT - 1))
+    for largest in (MAX_WEIGHT - 3, MAX_WEIGHT - 1):  # with a turn of cost 4, the first is INF
+        with pytest.raises(InputError, match="a weight and the cost of a turn sum to more than"):
+            solver.reweight(np.full(count, largest))
 
 
 def undirected() -> tuple[Graph, Graph]:

@@ -5,7 +5,6 @@ Made of the archive, where there is no GPU. With REQUIRE_CHROMIUM=1 a missing br
 
 import io
 import json
-import os
 import shutil
 from pathlib import Path
 from zipfile import ZipFile
@@ -68,9 +67,7 @@ OFFLINE = SIMULATOR | dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    if not browser.find():
-        why = "Chromium is not installed"
-        (pytest.fail if os.environ.get("REQUIRE_CHROMIUM") == "1" else pytest.skip)(why)
+    browser.require()
     project = Project.make(tmp_path_factory.mktemp("report"), stub=False, mode="auto", whole_archives=True)
     batch = take_batch(project.folder / "results/batches" / BATCH)
     project.snakemake("compare", environment=OFFLINE)
@@ -175,11 +172,26 @@ def test_the_first_page_leads_to_results_code_and_run_times(report):
     heads = "[...document.querySelectorAll('.prose th')].map(head => head.innerText)"
     assert report.evaluate(heads) == ["No.", "Claim", "The paper's tables", "H200", "H100", "Verdict"]
     assert report.evaluate("document.querySelectorAll('.prose tbody tr').length") == len(CLAIMS)
-    for name, graphs in (("Workflow", 1), ("Statistics", 2)):
-        for menu in ("nav", ".prose"):
-            home(report)
-            click(report, f"[...document.querySelectorAll('{menu} a')].find(a => a.innerText.trim() == {name!r})")
-            report.wait(f"document.querySelectorAll('.vega-embed canvas, .vega-embed svg.marks').length == {graphs}")
+    for menu in ("nav", ".prose"):
+        home(report)
+        click(report, f"[...document.querySelectorAll('{menu} a')].find(a => a.innerText.trim() == 'Statistics')")
+        report.wait("document.querySelectorAll('.vega-embed canvas, .vega-embed svg.marks').length == 2")
+        click(report, "[...document.querySelectorAll('nav a')].find(a => a.innerText.trim() == 'Workflow')")
+        report.wait("!!document.querySelector('.prose table')")
+    assert report.errors == [] and report.requests == []
+
+
+@pytest.mark.ci
+def test_the_graph_of_the_steps_is_on_a_page_of_its_own(report):
+    home(report)
+    click(report, "[...document.querySelectorAll('nav a')].find(a => a.innerText.trim() == 'Workflow')")
+    seen = (
+        "['#rulegraph canvas, #rulegraph svg', '.prose table'].map(at => document.querySelector(at)?.checkVisibility())"
+    )
+    for name, graph, table in (("Workflow", True, False), ("All results", False, True)):
+        report.wait(f"{seen}.join() == '{not graph},{not table}'.toLowerCase()")
+        click(report, link(name).replace("'a'", "'.prose a'"))
+        report.wait(f"{seen}.join() == '{graph},{table}'.toLowerCase()")
     assert report.errors == [] and report.requests == []
 
 

@@ -17,7 +17,7 @@ from scipy.stats import linregress, t
 
 from kernels.generate import KINDS
 from kernels.registry import VARIANTS
-from workflow.judge.verdicts import CONFIDENCE
+from workflow.judge.verdicts import CONFIDENCE, INTERVAL
 from workflow.store import measurements
 from workflow.store.measurements import SOURCES
 from workflow.store.tables import PAPER_TABLES, Datasets, datasets_of, of_family
@@ -43,7 +43,7 @@ NAMES_FROM = 1.2  # times the greatest number of vertices
 CLOSE = 0.1  # of the lines' width, between two labels below it
 LOWER = 22  # points between the axis and a label that stands lower
 BESIDE = 1.5  # points between the marks of two series on one graph
-XLABEL = f"number of vertices; in names: exponent of |V| [its {CONFIDENCE:.0%} interval]"
+XLABEL = f"number of vertices; in names: exponent of |V| [its {INTERVAL}]"
 NOTES = [
     "Fitted: the logarithm of the median of kernels_s against the logarithm of V, or of theory's term, by least "
     "squares, over the datasets of Tables 1 to 3. V and E are the numbers of vertices and of arcs. kernels_s is the "

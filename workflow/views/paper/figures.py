@@ -22,6 +22,7 @@ RATIOS = ["ratio", "low", "high", "paper ratio"]
 MOST_UPRIGHT = 3  # series of which the values of all bars fit side by side; with more they are turned
 HEIGHT = 8  # inches
 BESIDE = 0.17  # of the width of a series, from its middle to its marks: the paper's and ours
+WHISKERS = {"elinewidth": 0.8, "capthick": 0.8}
 RANGES = f"Whiskers of speed-ups: {verdicts.INTERVAL} over batches; of times: range. Hollow: the paper's."
 
 
@@ -55,12 +56,12 @@ def _bars(axes: Axes, shown: Shown, cells: pd.DataFrame) -> None:
     turned = len(shown) > MOST_UPRIGHT
     for (head, look), x, _ in _places(shown, cells):
         median, spread = plots.medians(part(cells, head))
-        bars = {"facecolor": look.color, "edgecolor": "white", "hatch": look.hatch}
-        axes.bar(x, median, plots.GROUP / len(shown), yerr=spread, error_kw={"elinewidth": 0.8}, **bars)
+        bars = {"facecolor": look.color, "edgecolor": "white", "hatch": look.hatch, "error_kw": WHISKERS}
+        axes.bar(x, median, plots.GROUP / len(shown), yerr=spread, **bars)
         for place, time, above in zip(x, median, np.nan_to_num(spread[1]), strict=True):
             if not np.isnan(time):
                 drawn = {"fontsize": plots.LEAST_TEXT, "rotation": 90 * turned}
-                at = {"xytext": (0, 2), "textcoords": "offset points", "ha": "center", "va": "bottom"}
+                at = {"xytext": (0, 4), "textcoords": "offset points", "ha": "center", "va": "bottom"}
                 axes.annotate(plots.digits(time), (place, time + above), **at, **drawn)
     plots.linear(axes, 0.4 if turned else 0.2)
 
