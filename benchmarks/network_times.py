@@ -186,7 +186,7 @@ def waiting(call: Callable) -> Callable[[], tuple[float, Any]]:
 def in_turn(cases: list[Case]) -> Iterator[dict]:
     """Yield the columns of the repeats of cases, which take turns in alternating order; the first is not counted."""
     for repeat in range(REPEATS + 1):
-        for case in cases[:: (-1) ** repeat]:
+        for case in cases[:: (-1) ** (repeat + 1)]:
             row = case.row(repeat)
             if repeat:
                 yield row
