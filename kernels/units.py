@@ -27,6 +27,7 @@ else:
 csgraph = LazyModule("scipy.sparse.csgraph")
 LONGEST = 2**31 - 2  # the longest path and the largest weight
 EXACT = 1e-12  # relative difference from a multiple of the unit that counts as a rounding error of float64
+SMALLEST = 1e-290  # least bound of distances by which a unit is chosen; so units are normal numbers of float64
 PROBE = 1000  # weights that are looked at before all are
 
 
@@ -154,7 +155,7 @@ def _suitable(weights: np.ndarray, rows: sparse.csr_array) -> tuple[float, bool]
 def _decimals(rows: sparse.csr_array, longest: float) -> int:
     """Return the most decimals for which all distances fit, if none exceeds `longest`; negative for units above 1."""
     room = max(LONGEST - rows.shape[0], 1)  # rounding adds at most a half to each arc, of two paths in a bound
-    return int(np.floor(np.log10(room / min(longest, np.finfo(np.float64).max))))
+    return int(np.floor(np.log10(room / np.clip(longest, SMALLEST, np.finfo(np.float64).max))))
 
 
 def longest_by_sum(rows: sparse.csr_array) -> float:

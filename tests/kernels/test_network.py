@@ -4,6 +4,7 @@ import itertools
 import pickle
 from decimal import Decimal
 
+import hypothesis
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -289,6 +290,8 @@ def networks(draw):
 
 @settings(deadline=None)
 @given(networks())
+@hypothesis.example((2, [(0, 1, 1.1e-308)], True))
+@hypothesis.example((2, [(0, 1, 5e-324), (1, 0, 2e-300)], False))
 def test_distances_are_within_the_stated_bound(network):
     n, edges, directed = network
     roads = by_networkx(edges, directed)
