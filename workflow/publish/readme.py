@@ -71,7 +71,7 @@ def claims_table(audited: AuditedByCard, tolerance: float) -> str:
         first = next(iter(of_card.values()))
         line = {
             "Claim": f"{first.claim.number}. {first.claim.claim}",
-            "Paper's tables": whole(first.from_tables),
+            "By the paper's tables": whole(first.from_tables),
         }
         for name, one in of_card.items():
             here = claims.disagreeing(one, tolerance)
@@ -86,7 +86,7 @@ def whole(findings: Mapping[str, Finding]) -> str:
     words = [finding.verdict for finding in deciding(findings).values()]
     text, undecided = outcome(findings), len(findings) - len(words)
     if text == verdicts.MIXED:
-        text = f"on {words.count(verdicts.CLAIMED)} of {len(words)} graphs"
+        text = f"as claimed on {words.count(verdicts.CLAIMED)} of {len(findings)} graphs"
     return f"{text} ({undecided} undecided)" if words and undecided else text
 
 
@@ -168,12 +168,13 @@ def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) ->
         def gain(left: dict, right: dict, region: str = "call", dataset=dataset) -> verdicts.Estimate | None:
             return batches.speed_up(regions[region], left["column"], right["column"], dataset)
 
+        together = batches.pairs(regions["call"], library["column"], ours["column"], dataset)["left"].median()
         gains = {region: gain(block, ours, region) for region in ("call", "total") if block}
         words = {region: verdicts.decide(one, directions) for region, one in gains.items() if one}
         cited = [one for one in programs.values() if not one["on card"] and pd.isna(one["column"])]
         lines.append(
             {"dataset": dataset, "ours": ours, "best": best, "library": library, "block": block}
-            | {"library gain": gain(library, best), "gain": gain(ours, best)}
+            | {"library gain": gain(library, best), "gain": gain(ours, best), "library together": together}
             | {"block wins": words.get("total") == "faster", "block told": words.get("call") in ("faster", "slower")}
             | {"cited": min(cited, key=lambda one: one["call median"], default=None)}
             | {"cited wins": [time for time in CALLS if any(one[time] < ours[time] * (1 + tolerance) for one in cited)]}
