@@ -171,8 +171,8 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: making the graph's layouts on the host, in a variant's first run, and in the second "
-        "if another variant ran between. Later runs of `hierarchy` repeat the time of order and tree, about 70 %.",
+        "Before the timed region: work on the host, with the graph's layouts if the run makes them. For `hierarchy`, "
+        "order and tree are always included.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(
