@@ -366,7 +366,7 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
 def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]]:
     """Return the content of each marker, by page."""
     described = pd.DataFrame([{"column": f"`{one.name}`", "meaning": one.meaning} for one in columns.DEFINED])
-    described = described.groupby("meaning", sort=False)["column"].agg(", ".join).reset_index()[["column", "meaning"]]
+    described = described.groupby(described["meaning"].ne("").cumsum()).agg({"column": ", ".join, "meaning": "first"})
     return {
         **documents(list(map(Path, archives)), config),
         "docs/design.md": {"columns": narrow(described)},
