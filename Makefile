@@ -41,7 +41,7 @@ newest: setup ## test the library with the newest packages of the index, not the
 	rm -rf .venv/newest
 	.venv/bin/python -m venv .venv/newest
 	.venv/newest/bin/pip install --quiet --disable-pip-version-check \
-		'.[cu$(CUDA),networkit,networkx]' hatchling hypothesis osmnx pandas polars pytest pytest-xdist
+		'.[cu$(CUDA),networkit,networkx]' hatchling hypothesis osmnx pandas polars pyarrow pytest pytest-xdist
 	.venv/newest/bin/pip check
 	CI_TESTS= .venv/newest/bin/python -m pytest -n 3 --dist loadfile -k 'not (hierarchy or networkxs_own_tests or reduced)' $(NEWEST_TESTS)
 
