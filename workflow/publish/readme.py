@@ -171,12 +171,15 @@ def _beside_ours(table: Sequence[dict], rows: pd.DataFrame, tolerance: float) ->
         together = batches.pairs(regions["call"], library["column"], ours["column"], dataset)["left"].median()
         gains = {region: gain(block, ours, region) for region in ("call", "total") if block}
         words = {region: verdicts.decide(one, directions) for region, one in gains.items() if one}
-        cited = [one for one in programs.values() if not one["on card"] and pd.isna(one["column"])]
+        by_others = [one for one in programs.values() if pd.isna(one["column"])]
+        cited = [one for one in by_others if not one["on card"]]
+        on_card = [one for one in by_others if one["on card"]]
         lines.append(
             {"dataset": dataset, "ours": ours, "best": best, "library": library, "block": block}
             | {"library gain": gain(library, best), "gain": gain(ours, best), "library together": together}
             | {"block wins": words.get("total") == "faster", "block told": words.get("call") in ("faster", "slower")}
             | {"cited": min(cited, key=lambda one: one["call median"], default=None)}
+            | {"cited on card": min(on_card, key=lambda one: one["kernels median"], default=None)}
             | {"cited wins": [time for time in CALLS if any(one[time] < ours[time] * (1 + tolerance) for one in cited)]}
         )
     return lines
