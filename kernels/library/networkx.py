@@ -4,7 +4,7 @@
 
 NetworkX asks `should_run`, converts the graph by `convert_from_nx`, and calls the function of the same name here. Each
 function has the arguments, the results and the errors of NetworkX's function. If there are several shortest paths, it
-may return another path than NetworkX. docs/networkx.md lists the calls that are left to NetworkX.
+may return another path than NetworkX. docs/networkx.md lists the calls that NetworkX runs itself.
 
 Parameters
 ----------

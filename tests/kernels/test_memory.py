@@ -70,9 +70,9 @@ def test_reading_takes_no_more_than_is_asked_for(tmp_path, monkeypatch, form):
 def test_the_page_of_restrictions_has_the_numbers_of_the_code():
     said = (Path(__file__).parents[2] / "docs/restrictions.md").read_text()
     for number in (
-        f"{memory.BYTES_OF_VERTEX} a vertex, {memory.BYTES_OF_ARC} an arc",
+        f"| {memory.BYTES_OF_VERTEX} n + {memory.BYTES_OF_ARC} m |",
         f"| {answers.HOST_BYTES} n²; {answers.FLOAT_BYTES} n² in float64 |",
         f"| {answers.FLOAT_BYTES} s n |",
-        f"| {MAX_HEIGHT:,} vertices on a path",
+        f"| at most {MAX_HEIGHT:,} vertices on a path",
     ):
         assert number in said

@@ -197,7 +197,7 @@ def test_times_of_the_page_on_networks_are_those_of_the_file():
         "by labels that are numbers up to 10^10",
         "by labels that are texts",
     )
-    said = re.findall(r"(\d+) ms", re.search(r"On nyc, the table of a graph .*", page.replace("\n", " "))[0])[:4]
+    said = re.findall(r"(\d+) ms", re.search(r"on nyc, a table takes .*", page.replace("\n", " "))[0])[:4]
     assert list(map(int, said)) == [round(1000 * medians.loc[f"{table}, {way}", "nyc"]) for way in ways]
     for cells, call in zip(shown, calls, strict=True):
         for cell, exact in zip(cells, medians.loc[call, ["nyc", "ne"]], strict=True):
