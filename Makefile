@@ -15,7 +15,7 @@ CORES ?= all
 LOCK := requirements/cu$(CUDA).txt
 # What can break with another NumPy, SciPy, pandas, numba or NetworkX: kernels compile, and the library's results are
 # those of SciPy and NetworkX. The other tests run with the locked packages only, to save time.
-NEWEST_TESTS := $(addprefix tests/kernels/, gpu/test_compile.py gpu/test_compiler.py test_libraries.py \
+NEWEST_TESTS := $(addprefix tests/kernels/, gpu/test_compile.py gpu/test_compiler.py test_libraries.py test_network.py \
 	$(addprefix library/, test_centrality.py test_csgraph.py test_functions.py test_networkx.py test_scipy_suite.py))
 READY := .venv/.cu$(CUDA)
 SHELL := /bin/bash
@@ -41,7 +41,7 @@ newest: setup ## test the library with the newest packages of the index, not the
 	rm -rf .venv/newest
 	.venv/bin/python -m venv .venv/newest
 	.venv/newest/bin/pip install --quiet --disable-pip-version-check \
-		'.[cu$(CUDA),networkit,networkx]' hatchling hypothesis pandas pytest pytest-xdist
+		'.[cu$(CUDA),networkit,networkx]' hatchling hypothesis osmnx pandas polars pyarrow pytest pytest-xdist
 	.venv/newest/bin/pip check
 	CI_TESTS= .venv/newest/bin/python -m pytest -n 3 --dist loadfile -k 'not (hierarchy or networkxs_own_tests or reduced)' $(NEWEST_TESTS)
 

@@ -34,6 +34,7 @@ PHASES_OVER = 1e-4
 class Column:
     """A column of numbers or empty values (`number`), else of text.
 
+    meaning: its description in docs/design.md; empty if the description of the column before it includes it.
     default: the value of rows in files from before the column was added; None if every file has the column. So a new
     column with a default leaves archives readable.
     """
@@ -124,11 +125,6 @@ def _on_gpu(rows: pd.DataFrame) -> pd.Series:
     return variants(rows).isin([key for key, variant in VARIANTS.items() if variant.on_gpu])
 
 
-def _layout(name: str) -> Column:
-    meaning = "For `stride_ell`: vertices reached; largest out-degree; columns and slots of the layout; arcs outside."
-    return _number(name, meaning, whole(name, 0, or_empty=True))
-
-
 KNOWN = Rule(("algorithm", "variant"), "there is no such variant", lambda rows: variants(rows).isin(list(VARIANTS)))
 MEASURED = Rule(
     ("status", "device"),
@@ -136,25 +132,17 @@ MEASURED = Rule(
     lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
 )
 DEFINED = (
-    _text("algorithm", "The algorithm and its variant.", KNOWN),
-    _text("variant", "The algorithm and its variant."),
-    _text(
-        "problem",
-        "`sssp` (one source) or `apsp` (all pairs).",
-        Rule(("problem",), "must be the variant's problem", _problem),
-    ),
-    _text("dataset", "The graph.", matching("dataset")),
+    _text("algorithm", "The [cell](#glossary).", KNOWN),
+    _text("variant", ""),
+    _text("problem", "", Rule(("problem",), "must be the variant's problem", _problem)),
+    _text("dataset", "", matching("dataset")),
     _text(
         "batch",
-        "The batch; empty if the cell was measured alone.",
+        "Empty if the cell was measured alone.",
         matching("batch", BATCH_NAME, "must be a name of letters, digits, . _ -, or empty"),
     ),
-    _number("round", "The round, from 1 without gaps.", whole("round", 1)),
-    _number(
-        "position",
-        "The variant's place in the round; empty in old rows.",
-        whole("position", 1, or_empty=True),
-    ),
+    _number("round", "The round, and the variant's place in it (empty in old rows), from 1.", whole("round", 1)),
+    _number("position", "", whole("position", 1, or_empty=True)),
     _text(
         "status",
         "`ok`, or without times: `timeout`, `no_memory`, `unavailable` (a package is missing), `simulated`.",
@@ -183,8 +171,8 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: making the graph's layouts on the host, in a variant's first run, and in the second "
-        "if another variant ran between. Later runs of `hierarchy` repeat the time of order and tree, about 70 %.",
+        "Before the timed region: work on the host, with the graph's layouts if the run makes them. For `hierarchy`, "
+        "order and tree are always included.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(
@@ -209,7 +197,7 @@ DEFINED = (
         ),
     ),
     _number("vertices", "The size of the graph.", whole("vertices", 1)),
-    _number("arcs", "The size of the graph.", whole("arcs", 0)),
+    _number("arcs", "", whole("arcs", 0)),
     _number(
         "source",
         "The source for `sssp`; empty for `apsp`.",
@@ -217,7 +205,7 @@ DEFINED = (
     ),
     _number(
         "rows_checked",
-        "The number of rows of distances that were [checked](method.md#how-a-result-is-checked).",
+        "Rows of distances that were [checked](method.md#how-a-result-is-checked).",
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
@@ -231,46 +219,42 @@ DEFINED = (
         matching("device"),
         Rule(("status", "device"), "the status must be simulated in the simulator, and only there", _simulated),
     ),
-    *(_text(name, "The version; empty without a card.", _card_version(name)) for name in ("driver", "cuda")),
-    *(_text(name, "The version.", version(name)) for name in ("numba_cuda", "numba", "numpy")),
+    _text("driver", "Versions; the first two are empty without a card.", _card_version("driver")),
+    _text("cuda", "", _card_version("cuda")),
+    *(_text(name, "", version(name)) for name in ("numba_cuda", "numba", "numpy")),
     _text("commit", "The commit of the project; empty if unknown."),
     _text(
         "revision",
-        "The variant's revision, or the version of SciPy or NetworKit (`scipy 1.18.1`); 0 if not recorded.",
+        "The variant's revision, or the version of SciPy or NetworKit; 0 if not recorded.",
         Rule(("revision",), "must be a whole number, or a library and its version", _revision),
     ),
     _text(
         "settings",
-        "The settings (block, tile, delta, grid, source) that differ from the defaults: `block=512 source=3`.",
+        "Settings (block, tile, delta, grid, source) that differ from the defaults: `block=512 source=3`.",
     ),
     _text(
         "dataset_sha256",
-        "SHA-256 of the graph's text form with its weights; of its CSR arrays if it has no text form.",
+        "SHA-256 of the graph's text form, or of its CSR arrays if it has none.",
         matching("dataset_sha256", "[0-9a-f]{64}", "must be 64 hexadecimal digits"),
     ),
     _text("started", "The start of the run: ISO 8601, UTC.", moment("started")),
-    _text("host", "The machine's name, and an anonymous id of eight digits."),
-    _text("host_id", "The machine's name, and an anonymous id of eight digits."),
-    _text("card_uuid", "The UUID of the card."),
-    _text("cpu_model", "The processor."),
-    _number(
-        "cores",
-        "The number of cores of a CPU variant.",
-        whole("cores", 1, or_empty=True),
-    ),
-    _text("substitute", "A description of a substitute."),
-    _text("generated", "How a generated graph was made."),
+    _text("host", "The machine's name and anonymous id, the card's UUID, the processor, the cores of a CPU variant."),
+    *(_text(name, "") for name in ("host_id", "card_uuid", "cpu_model")),
+    _number("cores", "", whole("cores", 1, or_empty=True)),
+    _text("substitute", "A description of a substitute; how a generated graph was made."),
+    _text("generated", ""),
     _number(
         "limit_s",
-        "For `timeout`: the time after which the run was stopped.",
+        "For `timeout`, the time after which the run was stopped; for `no_memory`, the memory needed.",
         Rule(("limit_s", "status"), "must be above 0 for timeout, else empty", _limit),
     ),
+    _number("needed_bytes", "", Rule(("needed_bytes", "status"), "must be above 0 for no_memory, else empty", _needed)),
     _number(
-        "needed_bytes",
-        "For `no_memory`: the memory needed.",
-        Rule(("needed_bytes", "status"), "must be above 0 for no_memory, else empty", _needed),
+        "reached",
+        "For `stride_ell`: vertices reached; largest out-degree; columns and slots of the layout; arcs outside.",
+        whole("reached", 0, or_empty=True),
     ),
-    *map(_layout, ("reached", "longest_row", "ell_columns", "ell_slots", "ell_overflow")),
+    *(_number(name, "", whole(name, 0, or_empty=True)) for name in LAYOUT[1:]),
     _text("note", "Why the cell has fewer repeats than the protocol sets, or none."),
 )
 COLUMNS = tuple(column.name for column in DEFINED)
