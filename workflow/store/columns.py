@@ -145,7 +145,7 @@ DEFINED = (
     _number("position", "", whole("position", 1, or_empty=True)),
     _text(
         "status",
-        "`ok`, or without times: `timeout`, `no_memory`, `unavailable` (a package is missing), `simulated`.",
+        "`ok`. Rows with `timeout`, `no_memory`, `unavailable` (a package is missing) or `simulated` have no times.",
         Rule(("status", *TIMES), "must have all times if the status is ok, else none", _times),
     ),
     _number(
@@ -171,8 +171,8 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "Before the timed region: work on the host, with the graph's layouts if the run makes them. For `hierarchy`, "
-        "order and tree are always included.",
+        "The host's work before the timed region, including the graph's layouts if the run makes them. For "
+        "`hierarchy`, order and tree are always included.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(
