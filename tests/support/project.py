@@ -123,8 +123,8 @@ class Project:
             file.write(f"VARIANTS[{variant!r}] = replace(VARIANTS[{variant!r}], revision=99)\n")
 
     def start(self, *words, environment=ENVIRONMENT):
-        return subprocess.Popen(
-            ["snakemake", "--cores", "1", *words],
+        return subprocess.Popen(  # SIGINT is ignored in a shell's background jobs, and so in what these start
+            ["env", "--default-signal=INT", "snakemake", "--cores", "1", *words],
             cwd=self.folder,
             env=environment,
             stdout=subprocess.PIPE,
