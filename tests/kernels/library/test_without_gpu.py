@@ -25,6 +25,7 @@ def test_without_a_gpu_a_target_measures_what_it_can_and_says_what_it_skips(tmp_
     assert project.plan(f"results/cells/{TABLE1[0]}.csv", "--config", "mode=cuda") == set()  # it is a measurement
 
 
+@pytest.mark.ci
 def test_what_is_measured_without_a_gpu_is_compared_with_the_archive(tmp_path):
     """Of nyc the archive has times, of town not. Tables and claims stay those of the archive."""
     town = COMPLETE | {"cpu": ["bellman_ford"], "tables": {"sssp": ["table1"]}}

@@ -66,6 +66,7 @@ def project(tmp_path_factory):
     return made
 
 
+@pytest.mark.ci
 def test_all_pairs_and_searches_from_the_places_are_archived(project):
     grid = Grid.read(project.folder / "results/archive/h200/all_pairs/nyc_time.npz")
     exact = csgraph.dijkstra(graphs.grid(16).to_scipy())
@@ -79,6 +80,7 @@ def test_all_pairs_and_searches_from_the_places_are_archived(project):
         assert np.allclose(minutes, exact[nearest], atol=0.5 / STEPS)
 
 
+@pytest.mark.ci
 def test_the_pictures_are_drawn_from_the_archive_alone(project, tmp_path):
     first = {name: (project.folder / "docs" / name).read_bytes() for name in new_york.PICTURES}
     assert all(content.startswith(b"\x89PNG") for content in first.values())
@@ -90,6 +92,7 @@ def test_the_pictures_are_drawn_from_the_archive_alone(project, tmp_path):
     shutil.move(tmp_path / "elsewhere", project.folder / "results/all_pairs")
 
 
+@pytest.mark.ci
 def test_all_pairs_of_another_graph_are_refused(project):
     graph = project.folder / "resources/graphs/nyc_time.npz"
     other = io.read_graph(graph)
