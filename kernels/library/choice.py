@@ -49,13 +49,9 @@ class BreakEven(NamedTuple):
     laid_out: int  # if a solver has laid the hierarchy out on the card
 
 
-# From calls on an H200 and one core of its host, on nyc and e (substitutes), 26 November 2026 (docs/kernels.md). In a
-# call for 128 sources, near_far takes 2.4 and 20 ms a row, including the copy to the host. A call in a hierarchy takes
-# 8.9 ms + 0.19 ms a row on nyc, and 103 ms + 2.5 ms a row on e, mostly for the copy; if rows are reduced on the card,
-# 9.9 ms + 0.8 us and 33 ms + 6 us. Preparing takes 0.59 and 5.3 s, laying out 0.17 and 2.3 s. For TARGETS,
-# benchmarks/matrix_times.py found, on an H200 on 25 November 2026 on nyc and e: 1121 and 1026 sources if the hierarchy
-# is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out. NEAREST is estimated from ROWS: without a
-# hierarchy, the host receives a row for each target.
+# Measured on nyc and e; docs/kernels.md has the numbers. For TARGETS, benchmarks/matrix_times.py found 1121 and 1026
+# sources if the hierarchy is not prepared, 168 and 290 if it is, 3.2 and 1.0 if it is laid out. NEAREST is estimated
+# from ROWS: without a hierarchy, the host receives a row for each target.
 BREAK_EVEN = {
     HIERARCHY_ROWS: BreakEven(400, 120, 5),
     HIERARCHY_REDUCED: BreakEven(350, 100, 3),

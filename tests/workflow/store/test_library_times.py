@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csgraph
 
-from benchmarks import library_times
+from benchmarks import choices, library_times
 from benchmarks.library_times import Case
 from kernels.errors import InputError, WrongResult
 from kernels.fast.hierarchy.all_pairs import Reduced
@@ -22,7 +22,8 @@ from tests.support import graphs
 from workflow.publish import readme
 from workflow.store.benchmarks import LIBRARY_TIMES
 
-ARCHIVED = Path(__file__).parents[3] / "results/archive/h200/library_times.csv"
+ROOT = Path(__file__).parents[3]
+ARCHIVED = ROOT / "results/archive/h200/library_times.csv"
 COMMON = {
     **{"device": "NVIDIA H200", "driver": "580.1", "cuda": "13.0", "cpu_model": "test CPU", "numba_cuda": "0.30.4"},
     **{"commit": "abcdef0123456789", "tree_clean": "", "started": "2026-01-01T00:00:00+00:00", "host": "vm"},
@@ -203,3 +204,39 @@ def test_times_of_the_page_on_networks_are_those_of_the_file():
         for cell, exact in zip(cells, medians.loc[call, ["nyc", "ne"]], strict=True):
             number, unit = cell.split()
             assert float(number) == float(f"{exact * {'ms': 1000, 's': 1}[unit]:.2g}")
+
+
+# The choice of a search.
+
+
+def test_the_library_chooses_the_faster_search_on_all_but_one_of_the_measured_graphs():
+    """The numbers are those of docs/performance.md."""
+    rows = LIBRARY_TIMES.read([ARCHIVED.with_name("choices.csv")])
+    ways = rows.assign(what=rows["what"].str.split(":").str[0])
+    times = ways.pivot_table("seconds", "dataset", "what", "median")
+    chosen = rows[rows["what"].str.startswith("chosen")].groupby("dataset")["what"].first().str.removeprefix("chosen: ")
+    near_far, scipy = times["delta_stepping/near_far"], times["dijkstra/scipy"]
+    slower = chosen == np.where(near_far < scipy, "dijkstra/scipy", "delta_stepping/near_far")
+    page = " ".join((ROOT / "docs/performance.md").read_text().split())
+    (name,) = slower.index[slower]
+    assert f"[{len(times)} graphs]" in page and name == "grid, 8 x 125,000"
+    extra = (scipy / near_far)[name], (times["chosen"] / np.minimum(near_far, scipy)).median()
+    for times_as_long in extra:
+        assert f"{times_as_long:.2f}" in page
+    path = "path of 1,000,000"
+    assert f"takes {near_far[path]:.2f} s, and SciPy {scipy[path]:.2f} s" in page
+
+
+def test_each_way_finds_scipys_distances_from_a_new_graph(tmp_path):
+    path = choices.save("comb, 1,000 teeth of 1,000", tmp_path)
+    graph = Graph.load(path)
+    assert graph.name == "comb, 1,000 teeth of 1,000" and graph.vertices == 1000 * 1001
+    assert graph.arcs == 2 * (graph.vertices - 1)  # a tree
+    chosen, near_far, scipy = choices.ways(graph)
+    assert (chosen.what, near_far.what, scipy.what) == (
+        "chosen: dijkstra/scipy",
+        "delta_stepping/near_far",
+        "dijkstra/scipy",
+    )
+    for case in (chosen, scipy):
+        assert case.row(1)["seconds"] > 0
