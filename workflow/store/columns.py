@@ -145,7 +145,7 @@ DEFINED = (
     _number("position", "", whole("position", 1, or_empty=True)),
     _text(
         "status",
-        "`ok`. Rows with `timeout`, `no_memory`, `unavailable` (a package is missing) or `simulated` have no times.",
+        "`ok`, or without times `timeout`, `no_memory`, `unavailable` (a package is missing) or `simulated`.",
         Rule(("status", *TIMES), "must have all times if the status is ok, else none", _times),
     ),
     _number(
@@ -155,7 +155,7 @@ DEFINED = (
     ),
     _number(
         "copy_in_s",
-        "In the timed region: allocating, and copying to the card what is not there yet.",
+        "Allocating, and copying to the card what is not there yet.",
         at_least_0_or_empty("copy_in_s"),
     ),
     _number(
@@ -171,8 +171,7 @@ DEFINED = (
     _number("copy_out_s", "Copying the results back.", at_least_0_or_empty("copy_out_s")),
     _number(
         "prepare_host_s",
-        "The host's work before the timed region, including the graph's layouts if the run makes them. For "
-        "`hierarchy`, order and tree are always included.",
+        "Before the timed region: the host's work, such as layouts. For `hierarchy`, it includes order and tree.",
         at_least_0_or_empty("prepare_host_s"),
     ),
     _number(
