@@ -212,11 +212,6 @@ def by_claim(audited: AuditedByCard, undecided: Collection[str] = ()) -> str:
     )
 
 
-def plain_range(text: str) -> str:
-    """Write a range without the brackets that intervals have: "1.2 to 1.5"."""
-    return re.sub(r"\[([^], ]+), ([^], ]+)\]", r"\1 to \2", text)
-
-
 def compared(audited: AuditedByCard) -> tuple[int, list[str]]:
     """Return how many verdicts all cards decide, and a text for each on which they differ."""
     both, apart = 0, []
@@ -277,7 +272,7 @@ def sizes(rows: pd.DataFrame) -> str:
 def own_part(text: str) -> str:
     """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share.
 
-    Of a cell with batches, only their range is kept, without brackets.
+    Of a cell with batches, only their range is kept.
     """
     lines = [line for line in text.strip().splitlines() if not line.startswith("**") and not COMMON.match(line)]
     rows = [line.split("|") for line in lines if line.startswith("|")]
@@ -286,7 +281,7 @@ def own_part(text: str) -> str:
     def narrowed(line: str) -> str:
         cells = line.split("|")
         text = re.sub(r", \d+ batches(, n=\d+)?", "", "|".join(cells[number] for number in kept))
-        return plain_range(re.sub(" +", " ", re.sub("-{3,}", "--", text)))
+        return re.sub(" +", " ", re.sub("-{3,}", "--", text))
 
     return "\n".join(narrowed(line) if line.startswith("|") else line for line in lines).strip()
 

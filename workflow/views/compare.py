@@ -36,7 +36,7 @@ def rule(tolerance: float) -> list[str]:
     """Return sentences that say how times are compared."""
     return [
         "Ratio: the archive's time divided by the time here. Above 1, this machine is faster. Times are medians over "
-        "batches. The brackets have the least and the greatest ratio of the two ranges.",
+        "batches. In parentheses: the least and the greatest ratio of the two ranges.",
         f"{CONSISTENT.capitalize()}: the time here lies in the archive's 95 % prediction interval for one more batch, "
         f"or within {100 * tolerance:g} % of the archive's time. Otherwise it is {FASTER} or {SLOWER}. Times of other "
         "cards, processors or graphs are not compared, nor are cells of which the archive has fewer than three "
@@ -166,7 +166,7 @@ def many_sources(here: pd.DataFrame, archive: pd.DataFrame) -> pd.DataFrame:
             {
                 "Dataset": marked(dataset, others),
                 "Search": kind,
-                "Here (µs a source)": f"{digits(cell['median'])} {spread(cell)}",
+                "Here (µs a source)": f"{digits(cell['median'])} ({spread(cell)})",
                 "Archive (µs a source)": _archived_rate(cell),
                 "Ratio": NOT_COMPARABLE.format(cell["reason"]) if cell["reason"] else _ratio_text(*cell[[*RATIO]]),
             }
@@ -184,7 +184,7 @@ def _rates(many: pd.DataFrame) -> pd.DataFrame:
 
 def _archived_rate(cell: pd.Series) -> str:
     rate = cell.filter(like="archive ").rename(lambda name: name.removeprefix("archive "))
-    return "-" if np.isnan(rate["median"]) else f"{digits(rate['median'])} {spread(rate)}"
+    return "-" if np.isnan(rate["median"]) else f"{digits(rate['median'])} ({spread(rate)})"
 
 
 def page(
@@ -237,12 +237,12 @@ def _each(text, facts: pd.DataFrame, *columns: str) -> list[str]:
 def _time_text(median: float, least: float, most: float, count: float) -> str:
     if np.isnan(median):
         return "-"
-    ends = f" [{time_text(least)}, {time_text(most)}]" if least < most else ""
+    ends = f" ({time_text(least)} to {time_text(most)})" if least < most else ""
     return f"{time_text(median)}{ends}" + (f", {count:.0f} {'batch' if count == 1 else 'batches'}" if count else "")
 
 
 def _ratio_text(ratio: float, low: float, high: float) -> str:
-    return "-" if np.isnan(ratio) else f"{CROSS}{digits(ratio)} [{digits(low)}, {digits(high)}]"
+    return "-" if np.isnan(ratio) else f"{CROSS}{digits(ratio)} ({digits(low)} to {digits(high)})"
 
 
 def render_compare(rows: pd.DataFrame, context: Context) -> dict[str, str]:

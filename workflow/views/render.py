@@ -94,7 +94,7 @@ def ratio(value: float) -> str:
 
 def medians_of(what: str) -> str:
     """Return sentences on what the times of a table are."""
-    return f"median and [range] of {what}, over n runs or, if there are several batches, over their medians. {JOBS}"
+    return f"median and range of {what}, over n runs or, if there are several batches, over their medians. {JOBS}"
 
 
 def runs(cell: pd.Series) -> str:
@@ -104,13 +104,19 @@ def runs(cell: pd.Series) -> str:
 
 
 def spread(cell: pd.Series, text: Callable[[float], str] = digits) -> str:
-    """Return "[5.69, 5.72], 3 batches, n=9" for a cell. `text` formats a time."""
-    return f"[{text(cell['min'])}, {text(cell['max'])}], {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
+    """Return "5.69 to 5.72, 3 batches, n=9" for a cell. `text` formats a time."""
+    return f"{text(cell['min'])} to {text(cell['max'])}, {runs(cell)}" if cell["repeats"] > 1 else runs(cell)
+
+
+def ends(estimate: verdicts.Estimate, text: Callable[[float], str] = ratio) -> str:
+    """Return the interval, " [30.0, 33.1]", or the range of two batches, " (30.0 to 33.1)"; empty for one batch."""
+    low, high = text(estimate.low), text(estimate.high)
+    return f" [{low}, {high}]" if estimate.has_interval else f" ({low} to {high})" if estimate.batches > 1 else ""
 
 
 def estimated(estimate: verdicts.Estimate) -> str:
-    """Return a ratio with its interval, "31.5 [30.0, 33.1]"; of one batch without interval."""
-    return ratio(estimate.value) + (f" [{ratio(estimate.low)}, {ratio(estimate.high)}]" if estimate.batches > 1 else "")
+    """Return a ratio with its interval or range: "31.5 [30.0, 33.1]"."""
+    return ratio(estimate.value) + ends(estimate)
 
 
 def compared(name: str, other: str, estimate: verdicts.Estimate, tolerance: float) -> str:

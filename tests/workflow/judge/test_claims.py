@@ -224,7 +224,7 @@ def test_a_processor_and_a_card_of_one_host_are_compared():
 def test_two_batches_decide_nothing_and_show_their_range():
     one = judged(CLAIMS["flag_factor"], measured(two(1, 2.8), (1, 1.25)))
     assert one.from_batches["nyc"].verdict == FEW
-    assert audit.value_text(one.claim, one.from_batches["nyc"]) == f"{audit.CROSS}2.50 [2.24, 2.80], 2 batches"
+    assert audit.value_text(one.claim, one.from_batches["nyc"]) == f"{audit.CROSS}2.50 (2.24 to 2.80), 2 batches"
     assert one.verdict == FEW
 
 

@@ -297,10 +297,10 @@ def test_they_stand_beside_the_archives(tmp_path):
     facts = compare.many_sources(here, there)
     nyc, reduced, *bay = facts.to_dict("records")
     assert (nyc["Here (µs a source)"], nyc["Archive (µs a source)"]) == (
-        "0.750 [0.500, 1.00], n=2",
-        "1.00 [1.00, 1.00], n=2",
+        "0.750 (0.500 to 1.00, n=2)",
+        "1.00 (1.00 to 1.00, n=2)",
     )
-    assert nyc["Ratio"] == f"{CROSS}1.33 [1.00, 2.00]" and reduced["Ratio"] == f"{CROSS}1.00 [1.00, 1.00]"
+    assert nyc["Ratio"] == f"{CROSS}1.33 (1.00 to 2.00)" and reduced["Ratio"] == f"{CROSS}1.00 (1.00 to 1.00)"
     assert all(line["Ratio"].startswith("not comparable: ") for line in bay)
     for changes, said in (
         ({"device": "other card"}, "the archive is of test card"),

@@ -470,7 +470,7 @@ def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):
 
 def test_a_table_keeps_its_own_notes_and_loses_those_of_all_and_the_extensions():
     text = (
-        "**Table 1: A title**\n\n| a    | CUDA graph |\n|:--|:--|\n| [0.9, 12], 5 batches, n=9<br>1  2 | 3 |\n\n"
+        "**Table 1: A title**\n\n| a    | CUDA graph |\n|:--|:--|\n| 0.9 to 12, 5 batches, n=9<br>1  2 | 3 |\n\n"
         "- Its own.\n"
         "- From the archive h200.\n- On a card: b.\n- † nyc.txt: roads.\n- Generated: made.txt (at random).\n"
         "- Run: commit 1.\n"

@@ -66,9 +66,9 @@ def test_a_ratios_range_is_that_of_the_ends_furthest_apart():
     assert compare.text(pd.DataFrame([cell])).iloc[0].to_dict() == {
         "Variant": NAIVE[0],
         "Dataset": "nyc",
-        "Here": "2.50 s [1.00 s, 4.00 s], 2 batches",
-        "Archive": "4.00 s [3.92 s, 4.08 s], 3 batches",
-        "Ratio": f"{CROSS}1.60 [0.980, 4.08]",
+        "Here": "2.50 s (1.00 s to 4.00 s), 2 batches",
+        "Archive": "4.00 s (3.92 s to 4.08 s), 3 batches",
+        "Ratio": f"{CROSS}1.60 (0.980 to 4.08)",
         "Agreement": "faster",
     }
 

@@ -19,7 +19,7 @@ NOTES = [
     "A relaxation is min(a + b, c). Peak: every thread of a full card relaxes in registers only. One instruction makes "
     "one relaxation of 32 bits or two of 16 bits.",
     "Rounds on a dense matrix: the launches of Blocked alone, on random weights. On a dataset: the cube of the number "
-    "of vertices, divided by kernels_s. Median and [range] are over n repeats or, if there are several batches, over "
+    "of vertices, divided by kernels_s. Median and range are over n repeats or, if there are several batches, over "
     "the batches' medians.",
     "Part of the peak: the rate divided by the median rate of the chains of as many bits, which ran just before on the "
     "same card. Peak and dense matrices were measured together, outside the batches. A dataset's rate is from another "

@@ -203,7 +203,7 @@ def _time(line: pd.Series, of: str) -> str:
     median, least, most = (line[f"{of} {end}"] for end in ENDS)
     if pd.isna(median) or (of == "kernels" and not line["on card"]):
         return "-"
-    return time_text(median) + (f" [{time_text(least)}, {time_text(most)}]" if least < most else "")
+    return time_text(median) + (f" ({time_text(least)} to {time_text(most)})" if least < most else "")
 
 
 def _factor(line: pd.Series) -> str:

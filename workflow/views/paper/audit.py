@@ -15,7 +15,7 @@ from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import pages
 from workflow.views.context import Context
-from workflow.views.render import CROSS, digits, ratio
+from workflow.views.render import CROSS, digits, ends, ratio
 
 
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -188,7 +188,7 @@ def estimate_text(claim: Claim, estimate: Estimate | None, over: str = "") -> st
     text = (f"{number(estimate.value)} s" if claim.by_seconds else f"{CROSS}{number(estimate.value)}") + over
     if estimate.batches == 1:
         return text
-    return f"{text} [{number(estimate.low)}, {number(estimate.high)}], {estimate.batches} batches"
+    return f"{text}{ends(estimate, number)}, {estimate.batches} batches"
 
 
 def next_text(claim: Claim, estimate: Estimate) -> str:

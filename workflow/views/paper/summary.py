@@ -101,7 +101,8 @@ def page(facts: pd.DataFrame, rows: pd.DataFrame, source: str) -> pages.Page:
 
 
 def _line(cell: pd.Series, substitutes: Mapping[str, str]) -> dict[str, str]:
-    ends = f"[{digits(cell['low'])}, {digits(cell['high'])}] s, {cell['ends']}"
+    low, high = digits(cell["low"]), digits(cell["high"])
+    ends = f"[{low}, {high}] s, {INTERVAL}" if cell["ends"] == INTERVAL else f"{low} to {high} s, {RANGE}"
     before, after, highest = cell[[*measurements.CLOCKS]]
     return {
         "Variant": f"{cell['algorithm']}/{cell['variant']}",

@@ -214,8 +214,8 @@ def test_what_a_reader_sees(made):
     assert set(made) == {".csv", ".md", ".html"}
     ours, best, _, library, adds, *_ = (dict(zip(head, line, strict=True)) for line in body)
     assert {line["Dataset"] for line in (ours, best, library, adds)} == {"nyc.txt †"}
-    assert (ours["Program"], ours["Kernels"]) == ("Ours: Near-Far", "3.00 ms [2.40 ms, 3.75 ms]")
-    assert (ours["Whole call"], ours["Preparation"], ours[CROSS]) == ("9.00 s [7.20 s, 11.2 s]", "-", "-")
+    assert (ours["Program"], ours["Kernels"]) == ("Ours: Near-Far", "3.00 ms (2.40 ms to 3.75 ms)")
+    assert (ours["Whole call"], ours["Preparation"], ours[CROSS]) == ("9.00 s (7.20 s to 11.2 s)", "-", "-")
     assert (ours["Kernels, any source"], ours["Runs"]) == ("4.50 ms [3.00 ms, 6.00 ms]", "3 batches, n=9")
     assert library["Program"] == "CPU library: NetworKit on one core" and library["Kernels"] == "-"
     assert (adds["Program"], adds["Kernels"], adds["Whole call"]) == ("ADDS (by others)", "9.10 ms", "-")
@@ -308,7 +308,7 @@ def test_others_beside_the_fastest_cpu_library(tmp_path):
     ("scipy", "edge", "factors", "said"),
     [
         (0.04, 0.01, [1], f"Block per source .*: {CROSS}4.00, one batch, too few"),
-        (0.04, 0.01, [1, 1.44], rf"Block per source .*: {CROSS}3.33 \[2.78, 4.00\], 2 batches, too few"),
+        (0.04, 0.01, [1, 1.44], rf"Block per source .*: {CROSS}3.33 \(2.78 to 4.00\), 2 batches, too few"),
         (1, 4, [0.99, 1, 1.01], r"SciPy on one core is 4.00 \[3.90, 4.10\] times faster"),
     ],
 )

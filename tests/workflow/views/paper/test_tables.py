@@ -173,7 +173,7 @@ def test_what_was_measured_alone_has_no_ratio():
     made = render(1, measurements.load([TIMINGS]))
     assert all(row[f"{head} speed-up"] == "" for row in read_csv(made[".csv"]) for head in STRIDES)
     assert f"- {ALONE}\n" in made[".md"]
-    assert "<br>[6.00, 6.30], n=3<br>paper: 8.58384s" in made[".md"]
+    assert "<br>6.00 to 6.30, n=3<br>paper: 8.58384s" in made[".md"]
 
 
 def test_preparation_is_that_of_the_first_round_of_each_batch():
@@ -249,21 +249,21 @@ def test_counts_are_as_measured_else_the_papers_else_as_configured(rows):
     [
         (1, "nyc.txt †", "CPU", f">1 h\npaper: 22min, {CROSS}0.00650"),
         (1, "nyc.txt †", "Number of Edges", "730,100"),
-        (1, "nyc.txt †", "Naive", f"6.10 s, {CROSS}1.00\n[6.00, 6.30], n=3\npaper: 8.58384s, {CROSS}1.00"),
+        (1, "nyc.txt †", "Naive", f"6.10 s, {CROSS}1.00\n6.00 to 6.30, n=3\npaper: 8.58384s, {CROSS}1.00"),
         (1, "nyc.txt †", "Stride", f"8.00 s, {CROSS}0.762\nn=1\npaper: 8.77939s, {CROSS}0.978"),
         (1, "nyc.txt †", "Stride with Flag", f"no measurement\npaper: 3.91371s, {CROSS}2.19"),
         (1, "bay.txt", "CPU", "-"),
         (1, "bay.txt", "Stride", f">90 s\npaper: 12.3157s, {CROSS}0.956"),
-        (1, "bay.txt", "Stride with Flag", f"4.50 s, {CROSS}2.89\n[4.00, 5.00], n=2\npaper: 5.12986s, {CROSS}2.29"),
+        (1, "bay.txt", "Stride with Flag", f"4.50 s, {CROSS}2.89\n4.00 to 5.00, n=2\npaper: 5.12986s, {CROSS}2.29"),
         (2, "gnutella04.txt", "CPU", f">2 h\npaper: 24min, {CROSS}0.0833"),
-        (2, "gnutella04.txt", "Naive", f"1236 s, {CROSS}1.00\n[1234, 1240], n=3\npaper: 119.941s, {CROSS}1.00"),
+        (2, "gnutella04.txt", "Naive", f"1236 s, {CROSS}1.00\n1234 to 1240, n=3\npaper: 119.941s, {CROSS}1.00"),
         (3, "gnutella04.txt", "CPU", "no measurement\npaper: >1hr"),
         (3, "gnutella04.txt", "Tiled with Shared Memory",
-         f"0.900 s, {CROSS}9.00\n[0.800, 1.00], n=3\npaper: 2.37704s, {CROSS}12.7"),
+         f"0.900 s, {CROSS}9.00\n0.800 to 1.00, n=3\npaper: 2.37704s, {CROSS}12.7"),
         (3, "gnutella25.txt", "Naive", f"no measurement\npaper: 137.369, {CROSS}1.00"),
         (3, "gnutella30.txt", "Super Naive", f"no memory\npaper: 314.191s, {CROSS}2.24"),
         (1, "nyc.txt †", "Naive (same kernels, CUDA graph)", f"2.00 s, {CROSS}1.00\nn=1"),
-        (1, "nyc.txt †", "Stride (same kernels, CUDA graph)", f"2.50 s, {CROSS}0.800\n[2.40, 2.60], n=2"),
+        (1, "nyc.txt †", "Stride (same kernels, CUDA graph)", f"2.50 s, {CROSS}0.800\n2.40 to 2.60, n=2"),
         (1, "bay.txt", "Naive (same kernels, CUDA graph)", "-"),
         # No speed-up where naive was not measured.
         (3, "gnutella30.txt", "Tiled", f"50.0 s\nn=1\npaper: 186.350, {CROSS}3.77"),
