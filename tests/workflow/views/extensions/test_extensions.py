@@ -216,7 +216,7 @@ def test_what_a_reader_sees(made):
     assert {line["Dataset"] for line in (ours, best, library, adds)} == {"nyc.txt †"}
     assert (ours["Program"], ours["Kernels"]) == ("Ours: Near-Far", "3.00 ms (2.40 ms to 3.75 ms)")
     assert (ours["Whole call"], ours["Preparation"], ours[CROSS]) == ("9.00 s (7.20 s to 11.2 s)", "-", "-")
-    assert (ours["Kernels, any source"], ours["Runs"]) == ("4.50 ms [3.00 ms, 6.00 ms]", "3 batches, n=9")
+    assert (ours["Kernels, any source"], ours["Runs"]) == ("4.50 ms (3.00 ms to 6.00 ms)", "3 batches, n=9")
     assert library["Program"] == "CPU library: NetworKit on one core" and library["Kernels"] == "-"
     assert (adds["Program"], adds["Kernels"], adds["Whole call"]) == ("ADDS (by others)", "9.10 ms", "-")
     assert (adds[CROSS], adds["Kernels, any source"]) == ("-", "7.68 ms")
