@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,8 +10,8 @@ import pandas as pd
 from kernels.io import atomic
 from kernels.registry import ALL_PAIRS_REVISION, VARIANTS
 from workflow.judge import batches, claims, verdicts
-from workflow.judge.claims import Audited, Finding, deciding, outcome
-from workflow.publish import readings_of_about, reviewers
+from workflow.judge.claims import Finding, deciding, outcome
+from workflow.publish import reviewers
 from workflow.publish.archive import OTHERS
 from workflow.publish.documents import fill, from_template, narrow, page_text
 from workflow.store import benchmarks, columns, measurements, revisions, tables
@@ -57,11 +55,6 @@ CALLS_SHOWN = (  # in docs/library.md; the archive has more kinds of calls
     "single_source_dijkstra_path_length by the backend, a new graph",
     "single_source_dijkstra_path_length by the backend, the same graph again",
 )
-# Notes under the archive's tables that docs/results.md has once for all of them.
-COMMON = re.compile(
-    r"- (From the archive|On |† |Generated: |Run: |Measured: |Measured alone|\N{MULTIPLICATION SIGN}: )"
-)
-EXTENSION = "CUDA graph"  # in the heads of columns that docs/results.md leaves out
 
 
 def claims_table(audited: AuditedByCard, tolerance: float) -> str:
@@ -236,64 +229,12 @@ def overlap(of_cards: Collection[Finding]) -> bool:
     return same and max(one.low for one in estimates) <= min(one.high for one in estimates)
 
 
-def readings(audited: Sequence[Audited], tolerance: float) -> str:
-    """Return the claims on whose paper tables an exact reading differs from the audit's."""
-    lines = []
-    for one in audited:
-        exactly = replace(one.claim, about=0)
-        exact = audit.by_verdict({dataset: claims.judge_paper(exactly, dataset, 0) for dataset in one.from_tables})
-        if exact != audit.by_verdict(one.from_tables):
-            lines.append({"Claim": str(one.claim.number), "Read exactly": exact})
-    return from_template("readings", table=pd.DataFrame(lines), tolerance=tolerance)
-
-
-def results(archive: Path, rows: pd.DataFrame) -> str:
-    """Return Tables 1 to 3 of an archive, and what all of its tables share."""
-    throttled = rows[rows["throttling"] != ""].groupby(measurements.CELL, sort=False)["throttling"].first()
-    pages = [page_text(path) for number in (1, 2, 3) if (path := archive / f"table{number}.md").exists()]
-    return from_template(
-        "results",
-        archive=archive.name,
-        days=sorted({started[:10] for started in rows["started"] if started}),
-        throttled=throttled.to_dict(),
-        substitutes=substitutes(rows),
-        tables=[(re.match(r"\*\*(.+?)\*\*", text)[1], own_part(text)) for text in pages],
-    )
-
-
 def sizes(rows: pd.DataFrame) -> str:
     """Return the sizes of the substitutes, beside those of the paper's graphs."""
     measured_sizes = rows.groupby("dataset")[["vertices", "arcs"]].first()
     graphs = measured_sizes.join(measurements.paper_datasets().add_suffix("_paper"), how="inner")
     names = [name for name in substitutes(rows) if name in graphs.index]
     return from_template("substitutes", substitutes=graphs.loc[names].iterrows())
-
-
-def own_part(text: str) -> str:
-    """Return a table's Markdown without title, alignment, columns of EXTENSION and the notes that all tables share.
-
-    Of a cell with batches, only their range is kept.
-    """
-    lines = [line for line in text.strip().splitlines() if not line.startswith("**") and not COMMON.match(line)]
-    rows = [line.split("|") for line in lines if line.startswith("|")]
-    kept = [number for number, head in enumerate(rows[0]) if EXTENSION not in head]
-
-    def narrowed(line: str) -> str:
-        cells = line.split("|")
-        text = re.sub(r", \d+ batches(, n=\d+)?", "", "|".join(cells[number] for number in kept))
-        return re.sub(" +", " ", re.sub("-{3,}", "--", text))
-
-    return "\n".join(narrowed(line) if line.startswith("|") else line for line in lines).strip()
-
-
-def links(archives: Sequence[Path], cards: Sequence[str]) -> str:
-    """Return a list of the tables and figures in the archives."""
-    files: dict[str, list[tuple[str, str]]] = {}
-    for archive, name in zip(archives, cards, strict=True):
-        for path in sorted(archive.iterdir()):
-            if path.suffix in (".md", ".png"):
-                files.setdefault(path.name, []).append((name, f"../results/archive/{archive.name}/{path.name}"))
-    return from_template("links", files=files)
 
 
 def _library_rows(path: Path) -> pd.DataFrame:
@@ -344,16 +285,11 @@ def documents(archives: Sequence[Path], config: dict) -> dict[str, dict[str, str
     }
     of_cards = {name: rows for rows in measured.values() if (name := card(rows)) in shown}
     undecided = [name for name in audited if name not in shown]
-    others = substitutes(rows)
     return {
         README: {"claims": claims_table(shown, tolerance)},
         "docs/results.md": {
             "claims": by_claim(shown, undecided),
-            "about": readings_of_about.text(of_cards, others, tolerance),
-            "readings": readings(mine, tolerance),
-            "results": results(archive, rows),
             "findings": findings(archive, rows, config),
-            "links": links(archives, list(audited)),
         },
         "docs/data.md": {"substitutes": sizes(rows)},
         "docs/reviewers.md": {"reviewers": reviewers.table(of_cards, mine, config)},

@@ -5,17 +5,34 @@ workflow/judge/claims.py judges them.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import replace
+
 import pandas as pd
 
 from kernels.registry import VARIANTS
 from workflow.judge import verdicts
-from workflow.judge.claims import FRAGILE, Audited, Claim, Finding, audit, claims, disagreeing, outcome, rule, select
+from workflow.judge.claims import (
+    FRAGILE,
+    Audited,
+    Claim,
+    Finding,
+    audit,
+    claims,
+    disagreeing,
+    judge_paper,
+    outcome,
+    rule,
+    select,
+)
 from workflow.judge.verdicts import FEW, INCONCLUSIVE, MOST_BATCHES, UNKNOWN, Estimate
 from workflow.store import measurements
 from workflow.store.measurements import marked, substitutes
 from workflow.views import pages
 from workflow.views.context import Context
 from workflow.views.render import CROSS, digits, ends, ratio
+
+READINGS = {"printed digits": None, "±10 %": 0.1, "±25 %": 0.25}  # the `about` of a claim
 
 
 def facts(audited: list[Audited], rows: pd.DataFrame, source: str) -> pd.DataFrame:
@@ -81,7 +98,44 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         ]
         if said := apart(one, tolerance):
             blocks.append(("p", said))
-    return blocks
+    return [
+        *blocks,
+        ("h2", "Other readings"),
+        ("p", 'These verdicts depend on the range of numbers for which a claimed "about 2" holds.'),
+        ("table", other_tolerances(audited, rows, others, tolerance)),
+        ("p", "These verdicts on the paper's tables differ if a ratio and a claimed value are read exactly."),
+        ("table", read_exactly(audited)),
+    ]
+
+
+def other_tolerances(
+    audited: list[Audited], rows: pd.DataFrame, others: Container[str], tolerance: float
+) -> pd.DataFrame:
+    """Return the verdicts on claimed values that differ between READINGS, a row for each."""
+    lines = []
+    for claim in (one.claim for one in audited if one.claim.valued):
+        read = [replace(claim, about=about) for about in READINGS.values()]
+        judged = audit(select(rows, read), read, tolerance)
+        words = {marked(name, others): [one.from_batches[name].verdict for one in judged] for name in claim.datasets}
+        if len(words) > 1:
+            words["as a whole"] = [outcome(one.from_batches) for one in judged]
+        lines += [
+            {"Claim": str(claim.number), "Dataset": name, **dict(zip(READINGS, verdict, strict=True))}
+            for name, verdict in words.items()
+            if len(set(verdict)) > 1
+        ]
+    return pd.DataFrame(lines, columns=["Claim", "Dataset", *READINGS])
+
+
+def read_exactly(audited: list[Audited]) -> pd.DataFrame:
+    """Return the claims with other verdicts on the paper's tables if nothing is tolerated, a row for each."""
+    lines = []
+    for one in audited:
+        exactly = replace(one.claim, about=0)
+        verdict = by_verdict({dataset: judge_paper(exactly, dataset, 0) for dataset in one.from_tables})
+        if verdict != by_verdict(one.from_tables):
+            lines.append({"Claim": str(one.claim.number), "Read exactly": verdict})
+    return pd.DataFrame(lines, columns=["Claim", "Read exactly"])
 
 
 def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
