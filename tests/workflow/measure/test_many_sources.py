@@ -25,7 +25,7 @@ from tests.support.rows import CONFIG, SIZES, measurement, put_rows, rows_of
 from tests.support.views import configured, draw
 from workflow.measure import many_sources, measure
 from workflow.plan import allocation
-from workflow.publish import archive, readme
+from workflow.publish import archive
 from workflow.store import benchmarks
 from workflow.views import compare
 from workflow.views.extensions import many_sources_table
@@ -275,12 +275,10 @@ def test_the_archive_keeps_the_file_and_shows_the_table(rows, tmp_path, only_vie
     put_rows(found, kept)
     archive.draw_archive(kept, configured())
     assert not (kept / "many_sources_table.md").exists()
-    assert "many_sources_table.md" not in readme.links([kept], ["test card"])
     measured = write(results / "many_sources/nyc.csv", *both())
     archive.archive(results, configured())
     assert (kept / "many_sources/nyc.csv").read_bytes() == measured.read_bytes()
     assert "502 sources" in (kept / "many_sources_table.md").read_text()
-    assert "(../results/archive/test-card/many_sources_table.md)" in readme.links([kept], ["test card"])
     write(measured, *both(search_s=0.02, revision="2"))
     write(results / "many_sources/bay.csv", *both("bay"))
     archive.archive(results, configured())

@@ -30,7 +30,7 @@ from tests.support.project import ENVIRONMENT
 from tests.support.rows import SIZES, in_batches, measured, put_rows, rows_of
 from tests.support.views import draw
 from workflow.judge import claims, verdicts
-from workflow.publish import documents, readings_of_about, readme
+from workflow.publish import documents, readme
 from workflow.store import measurements
 from workflow.views import plots
 from workflow.views.paper import claims_figure
@@ -233,43 +233,6 @@ def test_where_the_papers_program_differs_the_table_says_so(generated):
     assert re.search("on gnutella04 .* within 5 % of 1", table)
 
 
-def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generated):
-    def verdicts_in(part, column):
-        rows = [line.strip("| ").split(" | ") for line in part.splitlines() if re.match(r"\| \d", line)]
-        return {re.match(r"\d+", row[0])[0]: row[column] for row in rows}
-
-    page = generated["docs/results.md"]
-    exactly, audited = verdicts_in(page["readings"], 1), verdicts_in(page["claims"], 1)
-    tiled, large = (str(CLAIMS[name].number) for name in ("tiled_factor", "stride_large"))
-    assert set(exactly) < set(audited) and not [claim for claim in exactly if exactly[claim] == audited[claim]]
-    assert exactly[tiled] == "more: gnutella04; less: gnutella25, gnutella30" and audited[tiled] == "as claimed: all 3"
-    assert exactly[large] == "opposite: fla; as claimed: ne, e" and audited[large].endswith(": all 3")
-    assert cells_of(generated["README.md"]["claims"], headed("tiled_factor"))[1] == "as claimed"
-    assert cells_of(generated["README.md"]["claims"], headed("stride_large"))[1] == "not as claimed"
-    for archive in ARCHIVES:
-        table = re.sub(" +", " ", (archive / "claims.md").read_text())
-        assert all(
-            re.search(rf"^\| {claim}\. .+\({re.escape(verdict)}\) \| ", table, re.M)
-            for claim, verdict in audited.items()
-        )
-
-
-def test_verdicts_that_depend_on_the_reading_of_about_stand_side_by_side():
-    """Tiled with Shared Memory is 2.3 times faster than Tiled: in 1.5 to 2.5, above 1.8 to 2.2."""
-    times = {("floyd_warshall/tiled", "gnutella25"): 2.3, ("floyd_warshall/tiled_shared", "gnutella25"): 1.0}
-    some, nothing = (in_batches(rows_of(cells)).assign(throttling="") for cells in (times, {}))
-    text = readings_of_about.text({"A": some, "B": nothing}, ["gnutella25"], TOLERANCE)
-    number = str(CLAIMS["tiled_shared_over_tiled"].number)
-    assert [cells_of(text, start) for start in ("Claim", f"{number} | gnutella25", f"{number} | as a whole")] == [
-        ["Claim", "Graph", "Card", "printed digits", "±10 %", "±25 %"],
-        [number, "gnutella25 †", "A", "as claimed", "more", "as claimed"],
-        [number, "as a whole", "A", "as claimed", "not as claimed", "as claimed"],
-    ]
-    both = readings_of_about.text({"A": some, "B": some}, ["gnutella25"], TOLERANCE)
-    assert both == text.replace("| A |", "| A and B |")
-    assert "| B |" not in text and len(text.splitlines()) == 3 + 1 + 4
-
-
 def test_two_cards_stand_side_by_side():
     times = {("bellman_ford/stride_flag", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 2.0}
     three = {("bellman_ford/naive", "nyc"): 3.0}
@@ -468,31 +431,20 @@ def test_nothing_is_written_where_a_page_lacks_its_markers(tmp_path):
     assert (tmp_path / "a.md").read_text() == "<!-- begin x -->\nnew \\1\n<!-- end x -->\n"
 
 
-def test_a_table_keeps_its_own_notes_and_loses_those_of_all_and_the_extensions():
-    text = (
-        "**Table 1: A title**\n\n| a    | CUDA graph |\n|:--|:--|\n| 0.9 to 12, 5 batches, n=9<br>1  2 | 3 |\n\n"
-        "- Its own.\n"
-        "- From the archive h200.\n- On a card: b.\n- † nyc.txt: roads.\n- Generated: made.txt (at random).\n"
-        "- Run: commit 1.\n"
-        f"- Measured: medians.\n- Measured alone, so no ratio: b.\n- {CROSS}: a ratio.\n- Once more.\n"
-    )
-    assert readme.own_part(text) == "| a |\n|:--|\n| 0.9 to 12<br>1 2 |\n\n- Its own.\n- Once more."
-
-
-def test_the_facts_of_all_tables_stand_once(tmp_path):
+def test_the_sizes_of_substitutes_stand_beside_the_papers(tmp_path):
     rows = measured(tmp_path, {(NEAR_FAR, "nyc"): ([1.0], SUBSTITUTE), ("dijkstra/scipy", "bay"): ([1.0], {})})
-    rows.loc[0, "throttling"] = "power cap"
-    (tmp_path / "table2.md").write_text("**Table 2: A title**\n\n| a |\n")
-    text = readme.results(tmp_path, rows)
-    for line in (
-        f"The times are from the archive `{tmp_path.name}`, measured from 2026-01-01 to 2026-01-01.",
-        "- delta_stepping/near_far on nyc: the card was throttled (power cap).",
-        "### Table 2: A title",
-    ):
-        assert f"{line}\n" in text
-    assert "\n† marks a [substitute]" in text and "bay" not in text and "commit" not in text
     assert re.search(r"^\| nyc \| [\d,]+ \| [\d,]+ \| 264,346 \| 733,846 \|$", readme.sizes(rows), re.MULTILINE)
     assert "bay" not in readme.sizes(rows)
+
+
+def test_results_links_each_table_and_figure_and_has_the_claimed_ranges():
+    page = (ROOT / "docs/results.md").read_text()
+    for archive in ARCHIVES:
+        for path in (path for path in archive.iterdir() if path.suffix in (".md", ".png")):
+            assert f"(../results/archive/{archive.name}/{path.name})" in page
+    for claim in (claim for claim in CLAIMS.values() if claim.valued and not claim.by_seconds):
+        low, high = claim.factors[verdicts.CLAIMED]
+        assert f"{low:g} to {high:g} for" in page.replace("\n", " ")
 
 
 def test_the_readmes_answer_is_the_archives():
