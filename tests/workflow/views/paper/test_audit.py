@@ -130,7 +130,7 @@ def test_the_three_files(tmp_path):
         assert f"- {sentence}\n" in text or text.count(sentence) == 1
         assert sentence in page.text
     assert "Run: commit c0ffee; 2026-01-01." in page.text
-    assert page.fetched == [f"#part{number}" for number in range(1, len(CLAIMS) + 1)]  # nothing outside the page
+    assert page.fetched == [f"#part{number}" for number in range(1, len(CLAIMS) + 2)]  # nothing outside the page
 
 
 def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
