@@ -437,6 +437,12 @@ def test_the_sizes_of_substitutes_stand_beside_the_papers(tmp_path):
     assert "bay" not in readme.sizes(rows)
 
 
+def test_no_line_starts_as_a_comment_of_myst():
+    """Sphinx leaves out the rest of a paragraph after such a line."""
+    starts = [(page.name, line) for page in PAGES for line in page.read_text().splitlines() if re.match(" *%", line)]
+    assert starts == []
+
+
 def test_results_links_each_table_and_figure_and_has_the_claimed_ranges():
     page = (ROOT / "docs/results.md").read_text()
     for archive in ARCHIVES:
