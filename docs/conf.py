@@ -20,7 +20,7 @@ copyright = author
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 # The source folder is the repository, so that links between documents, tables and files are those that GitHub follows.
 root_doc = "README"
-include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "results/archive/*/*.md"]
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "results/archive/*.md", "results/archive/*/*.md"]
 exclude_patterns = ["dist", "logs", "resources", ".*", "results/batches", "results/cells", "tests"]
 html_theme = "furo"
 html_title = project
@@ -38,6 +38,7 @@ CONTENTS = """
 PAGES
 ```
 """
+ARCHIVE = "results/archive/README"
 CAPTIONS = {
     "Use": [
         "docs/library",
@@ -50,7 +51,7 @@ CAPTIONS = {
         "docs/restrictions",
         "docs/troubleshooting",
     ],
-    "Check the paper": ["docs/results", "docs/reviewers", "docs/slurm", "docs/errata", "docs/data"],
+    "Check the paper": ["docs/results", "docs/reviewers", "docs/slurm", "docs/errata", "docs/data", ARCHIVE],
     "Understand": ["docs/method", "docs/kernels", "docs/performance"],
     "Contribute": ["docs/design", "docs/extending", "CONTRIBUTING", "CHANGELOG"],
 }
@@ -67,7 +68,7 @@ hide-toc: true
 
 def adapt(app: Sphinx, page: str, source: list[str]) -> None:
     """Append the table of contents to README.md, and head an archive's page by its card and title."""
-    if page.startswith("results/archive/"):
+    if page.startswith("results/archive/") and page != ARCHIVE:
         head, rest = source[0].split("\n", 1)
         source[0] = OF_ARCHIVE.format(card=page.split("/")[2], title=re.sub(r"^# |\*\*", "", head)) + rest
     if page == root_doc:

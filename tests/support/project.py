@@ -159,7 +159,7 @@ class Project:
 
 
 ONE_WORD = "Check|Legend|Collect|Join|Keep|List|Audit|Picture|Summary|Appendix"
-KEPT = r"results/archive/(h200|h100|LICENSE|SHA256SUMS)"  # in git
+KEPT = r"results/archive/(h200|h100|LICENSE|README.md|SHA256SUMS)"  # in git
 JOB = rf"^Job \d+: (Measure \S+ on [^\s,]+(?:, batch \S+)?|(?:Download|Convert|Pack|Table|Figure) \S+|{ONE_WORD})"
 
 

@@ -303,7 +303,7 @@ def generated(archives: Sequence[str], config: dict) -> dict[str, dict[str, str]
     described = described.groupby(described["meaning"].ne("").cumsum()).agg({"column": ", ".join, "meaning": "first"})
     return {
         **documents(list(map(Path, archives)), config),
-        "docs/design.md": {"columns": narrow(described)},
+        "results/archive/README.md": {"columns": narrow(described)},
     }
 
 

@@ -34,7 +34,7 @@ PHASES_OVER = 1e-4
 class Column:
     """A column of numbers or empty values (`number`), else of text.
 
-    meaning: its description in docs/design.md; empty if the description of the column before it includes it.
+    meaning: its description in results/archive/README.md; empty if the description of the column before it includes it.
     default: the value of rows in files from before the column was added; None if every file has the column. So a new
     column with a default leaves archives readable.
     """
@@ -132,7 +132,7 @@ MEASURED = Rule(
     lambda rows: (rows["status"] != "simulated") & (rows["device"] != SIMULATOR),
 )
 DEFINED = (
-    _text("algorithm", "The [cell](#glossary).", KNOWN),
+    _text("algorithm", "The [cell](../../docs/design.md#glossary).", KNOWN),
     _text("variant", ""),
     _text("problem", "", Rule(("problem",), "must be the variant's problem", _problem)),
     _text("dataset", "", matching("dataset")),
@@ -150,7 +150,7 @@ DEFINED = (
     ),
     _number(
         "seconds",
-        "The paper's [timed region](method.md#how-a-time-is-taken), by the host's clock.",
+        "The paper's [timed region](../../docs/method.md#how-a-time-is-taken), by the host's clock.",
         Rule(("seconds",), "must be above 0", lambda rows: ~(rows["seconds"] <= 0)),
     ),
     _number(
@@ -160,7 +160,7 @@ DEFINED = (
     ),
     _number(
         "kernels_s",
-        "Launches that find distances, and [what they need](method.md#how-a-time-is-taken).",
+        "Launches that find distances, and [what they need](../../docs/method.md#how-a-time-is-taken).",
         at_least_0_or_empty("kernels_s"),
     ),
     _number(
@@ -204,7 +204,7 @@ DEFINED = (
     ),
     _number(
         "rows_checked",
-        "Rows of distances that were [checked](method.md#how-a-result-is-checked).",
+        "Rows of distances that were [checked](../../docs/method.md#how-a-result-is-checked).",
         whole("rows_checked", 0),
         Rule(
             ("rows_checked", "status", "problem", "vertices"),
