@@ -162,7 +162,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
         row = cells_of(text, f"{dataset} | 1.00 s")
         assert row[2:6] == ["3.00 s", "10.0 ms", f"{2 * factor}.00 ms", f"{CROSS}{digits(500 / factor)}"]
         assert row[6:] == [f"{factor}.00 ms", f"{CROSS}{digits(1000 / factor)}"]
-    assert "Edge is faster on gnutella04\n" in text
+    assert "Edge is faster than `multi_source_apsp` on gnutella04\n" in text
     rate = digits(SIZES.loc["gnutella30"].vertices ** 3 / 4 / 1e12)
     assert f"{rate} {CROSS} 10¹² relaxations" in text
     assert "GPU: test card.\nCPU: test CPU, for the libraries.\n" in text and "The Gnutella graphs' weights" in text
@@ -179,7 +179,7 @@ def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
     rows = in_batches(measured(tmp_path, {cell: (seconds, {}) for cell, seconds in cells.items()}))
     rows.loc[rows["variant"].isin(("scipy", "tiled_shared")), "batch"] += "Z"
     text = readme.findings(tmp_path, rows, CONFIG)
-    assert "from vertex 0 on nyc (" in text and "vertex 0 on bay" not in text
+    assert "from vertex 0 on nyc" in text and "vertex 0 on bay" not in text
     assert cells_of(text, "nyc")[-1] == "Wasp, 3.81 ms" and cells_of(text, "bay")[-1] == "Wasp, 3.84 ms"
     assert cells_of(text, "nyc")[4] == "-" and cells_of(text, "gnutella04")[-1] == "-"
     now = str(VARIANTS[NEAR_FAR].revision)
