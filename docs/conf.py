@@ -20,7 +20,7 @@ copyright = author
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.autosummary"]
 # The source folder is the repository, so that links between documents, tables and files are those that GitHub follows.
 root_doc = "README"
-include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/**", "results/archive/*.md", "results/archive/*/*.md"]
+include_patterns = ["*.md", "docs/**", "results/archive/*.md", "results/archive/*/*.md"]
 exclude_patterns = ["dist", "logs", "resources", ".*", "results/batches", "results/cells", "tests"]
 html_theme = "furo"
 html_title = project

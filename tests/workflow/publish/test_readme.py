@@ -165,7 +165,7 @@ def test_findings_say_the_numbers_of_the_rows(tmp_path):
     assert "Edge is faster than `multi_source_apsp` on gnutella04\n" in text
     rate = digits(SIZES.loc["gnutella30"].vertices ** 3 / 4 / 1e12)
     assert f"{rate} {CROSS} 10¹² relaxations" in text
-    assert "GPU: test card.\nCPU: test CPU, for the libraries.\n" in text and "The Gnutella graphs' weights" in text
+    assert "GPU: test card.\nCPU: the libraries on test CPU.\n" in text and "The Gnutella graphs' weights" in text
 
 
 def test_a_road_network_on_which_a_cited_program_is_faster_is_named(tmp_path):
@@ -475,7 +475,7 @@ def test_the_readmes_answer_is_the_archives():
     whole = pd.read_csv(ARCHIVES[0] / "all_pairs.csv").set_index("dataset").loc["nyc_time"]
     takes, preparing = whole["search_s"], whole["order_s"] + whole["tree_s"]
     assert f"all {whole['vertices']:,} crossings takes {takes:.2f} s" in said
-    assert f"the graph is prepared once, in {preparing:.2f} s" in said
+    assert f"of the graph is prepared once. This takes {preparing:.2f} s" in said
 
 
 def test_numbers_of_the_readmes_findings_are_those_of_the_results(generated):
