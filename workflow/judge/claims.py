@@ -218,6 +218,7 @@ def rule(tolerance: float) -> list[str]:
         "variant is faster. Over batches, r is the geometric mean. From three batches on, it has the 95 % interval by "
         "Student's t of the logarithms. A claim in seconds has the arithmetic mean of differences, and their interval. "
         "Of two batches, r has its range in parentheses, and there is no verdict.",
+        "One more batch: the 95 % prediction interval for r of another batch on the same graphs and model of card.",
         f"Direction: {CLAIMED} or {OPPOSITE} if the interval excludes 1; {SAME} if it includes 1 and lies within "
         f"{percent} of it; otherwise {INCONCLUSIVE}, with the number of batches that would be enough at this spread.",
         "Factor: a claimed value stands for a range, half a unit of its last printed digit to each side (2: from 1.5 "

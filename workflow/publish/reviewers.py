@@ -1,9 +1,9 @@
-"""For docs/reviewers.md: what a reviewer types to check a claim, how long it takes, and what to expect."""
+"""For docs/reviewers.md: what a reviewer types to check a claim, and how long it takes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pandas as pd
 
@@ -12,8 +12,6 @@ from workflow.judge import claims
 from workflow.plan import experiments
 from workflow.publish.documents import from_template
 from workflow.store import measurements
-from workflow.store.measurements import marked, substitutes
-from workflow.views.paper import audit
 
 BATCH = "mine"  # the name of a reviewer's batch in the commands
 Job = tuple[str, str]  # problem, dataset
@@ -41,44 +39,19 @@ def minutes(rows: pd.DataFrame, timeout_s: float, of_claims: Collection[experime
     return ((jobs["ended"] - jobs["started"]).dt.total_seconds() / 60).groupby(JOB).median()
 
 
-def expected(one: claims.Audited, others: Container[str]) -> str:
-    """Return, by dataset, the range in which one batch more should lie; others: the substitutes."""
-    lines = []
-    for dataset, finding in one.from_batches.items():
-        estimate = finding.estimate
-        if not estimate:
-            said = finding.verdict
-        elif estimate.has_interval:
-            said = audit.next_text(one.claim, estimate)
-        else:
-            said = f"about {audit.short(finding)}"
-        lines.append(f"{marked(dataset, others)}: {said}")
-    return "\n".join(lines)
-
-
 def table(measured: Mapping[str, pd.DataFrame], audited: Sequence[claims.Audited], config: dict) -> str:
-    """Return the jobs with their times, then the claims with what one batch should give.
-
-    measured: rows by card. audited: the claims on the first of them.
-    """
+    """Return the jobs with their times. measured: rows by card. audited: the claims on the first of them."""
     first, rows = next(iter(measured.items()))
     compared, jobs = experiments.claimed_cells(config), experiments.jobs(config)
     archived = set(measurements.variants(rows))  # others are not published yet, or personal
     jobs = {job: [cell for cell in cells if cell.key in archived] for job, cells in jobs.items()}
-    limit, others = config["protocol"]["timeout_s"], substitutes(rows)
+    limit = config["protocol"]["timeout_s"]
     took = {card: minutes(of_card, limit, compared) for card, of_card in measured.items()}
     claimed = {(cell.registered.problem, cell.dataset) for cell in compared}
     of_claims = [job for job in jobs if job in claimed]
-    results = [{"Claim": f"C{one.claim.number}", f"One batch on {first}": expected(one, others)} for one in audited]
     return from_template(
         "reviewers",
         jobs=_job_lines(of_claims, audited, {card: _minutes(measured[card], took[card], jobs) for card in measured}),
-        results=pd.DataFrame(results),
-        few=any(
-            finding.estimate and not finding.estimate.has_interval
-            for one in audited
-            for finding in one.from_batches.values()
-        ),
         card=first,
         minutes=math.ceil(took[first].reindex(of_claims).sum()),
         once=_once(rows, config, jobs),

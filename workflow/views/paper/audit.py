@@ -103,6 +103,7 @@ def page(audited: list[Audited], rows: pd.DataFrame, source: str, tolerance: flo
         ("h2", "Other readings"),
         ("p", 'These verdicts depend on the range of numbers for which a claimed "about 2" holds.'),
         ("table", other_tolerances(audited, rows, others, tolerance)),
+        ("h2", "The paper's tables, read exactly"),
         ("p", "These verdicts on the paper's tables differ if a ratio and a claimed value are read exactly."),
         ("table", read_exactly(audited)),
     ]
@@ -148,6 +149,7 @@ def line(one: Audited, dataset: str, others: dict[str, str]) -> dict[str, str]:
         "Paper's program": estimate_text(one.claim, one.from_program[dataset], over_text(one.claim, here)),
         "Ours": value_text(one.claim, here) + throttled,
         "Verdict": verdict_text(here),
+        "One more batch": next_text(one.claim, here.estimate) if here.estimate and here.estimate.has_interval else "-",
     }
 
 

@@ -130,7 +130,7 @@ def test_the_three_files(tmp_path):
         assert f"- {sentence}\n" in text or text.count(sentence) == 1
         assert sentence in page.text
     assert "Run: commit c0ffee; 2026-01-01." in page.text
-    assert page.fetched == [f"#part{number}" for number in range(1, len(CLAIMS) + 2)]  # nothing outside the page
+    assert page.fetched == [f"#part{number}" for number in range(1, len(CLAIMS) + 3)]  # nothing outside the page
 
 
 def test_html_in_a_field_is_escaped_in_markdown(tmp_path):
@@ -240,7 +240,7 @@ def test_a_batch_that_lacks_what_others_compare_is_not_in_a_jobs_minutes(tmp_pat
         assert 5 < took["sssp", "nyc"] < 6
 
 
-def test_what_a_reviewer_types_and_should_get(tmp_path):
+def test_what_a_reviewer_types(tmp_path):
     factors = [{"bellman_ford/naive": factor} for factor in (0.98, 1, 1.02)]
     rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))), factors=factors)
     config = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -250,7 +250,7 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     measured = {"card A": pd.concat([rows, cpu, elsewhere]), "card B": rows[rows["variant"] == "naive"]}
     text = reviewers.table(measured, audited, config)
     assert re.search(r"card A .* 6 minutes\.\n", text)
-    assert re.search(r"`bellman_ford/cpu/nyc` .* 11 minutes\.\n", text)
+    assert re.search(r"`bellman_ford/cpu/nyc` .* 11 minutes\.", text)
     lines = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines() if line.startswith("|")]
     lines = {line[0]: line[1:] for line in lines}
     jobs = {Path(command).parts[4]: [command, *line] for command, line in lines.items() if "`snakemake" in command}
@@ -265,10 +265,16 @@ def test_what_a_reviewer_types_and_should_get(tmp_path):
     # three; the others may be personal.
     assert jobs["nyc"][1:3] == ["6 without 1 of 3 variants", "6 without 2 of 3 variants"]
     assert jobs["e"][1:3] == ["not recorded", "not recorded"]
-    (expected,) = lines[f"C{CLAIMS['flag_factor'].number}"]
-    assert expected.endswith("<br>e: not measured")
-    low, high = map(float, re.search(rf"nyc: {CROSS}([\d.]+) to ([\d.]+)<br>", expected).groups())
-    finding = next(one for one in audited if one.claim.id == "flag_factor").from_batches["nyc"].estimate
+
+
+def test_one_more_batch_should_lie_in_the_prediction_interval(tmp_path):
+    factors = [{"bellman_ford/naive": factor} for factor in (0.98, 1, 1.02)]
+    rows = in_batches(measurements.load(put(tmp_path, two(1, 2.8, "nyc"))), factors=factors)
+    (one,) = audit.audit(audit.select(rows, [CLAIMS["flag_factor"]]), [CLAIMS["flag_factor"]], TOLERANCE)
+    assert audit.line(one, "e", {})["One more batch"] == "-"  # not measured
+    text = audit.line(one, "nyc", {})["One more batch"]
+    low, high = map(float, re.fullmatch(rf"{CROSS}([\d.]+) to ([\d.]+)", text).groups())
+    finding = one.from_batches["nyc"].estimate
     assert (low, high) == (pytest.approx(finding.next_low, rel=5e-3), pytest.approx(finding.next_high, rel=5e-3))
     assert low < finding.low < finding.high < high
 
