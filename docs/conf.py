@@ -55,14 +55,14 @@ CAPTIONS = {
     "Understand": ["docs/method", "docs/kernels", "docs/performance"],
     "Contribute": ["docs/design", "docs/extending", "CONTRIBUTING", "CHANGELOG"],
 }
-# Only docs/results.md lists an archive's pages, which are too many for the sidebar.
+# Only results/archive/README.md lists an archive's pages, which are too many for the sidebar.
 OF_ARCHIVE = """---
 orphan: true
 hide-toc: true
 ---
 # {card}: {title}
 
-[All tables and figures](/docs/results.md#all-tables-and-figures)
+[All tables and figures](/results/archive/README.md#tables-and-figures)
 """
 
 
