@@ -105,7 +105,7 @@ def test_no_test_and_no_page_changes(tmp_path):
             for name in ("views/test_announce", "publish/test_readme", "views/paper/test_tables")
         ),
         *("tests/kernels/test_revisions.py", "tests/test_errata.py"),
-        "tests/workflow/views/paper/test_audit.py::test_what_a_reviewer_types_and_should_get",
+        "tests/workflow/views/paper/test_audit.py::test_what_a_reviewer_types",
         *(
             f"tests/workflow/views/test_figures.py::test_{name}"
             for name in ("bars_are_the_medians", "a_variant_with_a_new_head_is_a_further_series")

@@ -14,7 +14,7 @@ import pytest
 from tests.support.project import CPU, DATASETS, ROOT, TABLE1, TABLE2, Project, data, measured
 from tests.support.server import ranged, serving
 
-README = (ROOT / "README.md").read_text()
+TROUBLESHOOTING = (ROOT / "docs/troubleshooting.md").read_text()
 
 
 @pytest.fixture
@@ -138,7 +138,7 @@ def test_a_killed_measurement_runs_to_its_end_later(tmp_path):
     assert not cell.with_suffix(".csv").exists()
 
     assert "--unlock" in project.snakemake("large", code=1)
-    (words,) = re.findall(r"If Snakemake itself was\s+killed,\s+run\s+`snakemake (.+?)` first\.", README)
+    (words,) = re.findall(r"If it was killed, run `snakemake (.+?)`", TROUBLESHOOTING)
     project.snakemake(*words.split())
     project.snakemake("large")
     assert cell.with_suffix(".csv").read_text().count(",ok,") == 15
