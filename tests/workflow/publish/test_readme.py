@@ -236,6 +236,29 @@ def test_where_the_papers_program_differs_the_table_says_so(generated):
     assert re.search("on gnutella04 .* within 5 % of 1", table)
 
 
+def test_the_papers_tables_are_read_exactly_and_as_the_audit_reads_them(generated):
+    def verdicts_in(part, column):
+        rows = [line.strip("| ").split(" | ") for line in part.splitlines() if re.match(r"\| \d", line)]
+        return {re.match(r"\d+", row[0])[0]: re.sub(" +", " ", row[column]).strip() for row in rows}
+
+    audited = verdicts_in(generated["docs/results.md"]["claims"], 1)
+    tiled, large = (str(CLAIMS[name].number) for name in ("tiled_factor", "stride_large"))
+    assert audited[tiled] == "as claimed: all 3" and audited[large].endswith(": all 3")
+    assert cells_of(generated["README.md"]["claims"], headed("tiled_factor"))[1] == "as claimed"
+    assert cells_of(generated["README.md"]["claims"], headed("stride_large"))[1] == "not as claimed"
+    for archive in ARCHIVES:
+        page = (archive / "claims.md").read_text()
+        exactly = verdicts_in(page[page.index("| Read exactly") :], 1)
+        assert set(exactly) < set(audited) and not [claim for claim in exactly if exactly[claim] == audited[claim]]
+        assert exactly[tiled] == "more: gnutella04; less: gnutella25, gnutella30"
+        assert exactly[large] == "opposite: fla; as claimed: ne, e"
+        table = re.sub(" +", " ", page)
+        assert all(
+            re.search(rf"^\| {claim}\. .+\({re.escape(verdict)}\) \| ", table, re.M)
+            for claim, verdict in audited.items()
+        )
+
+
 def test_two_cards_stand_side_by_side():
     times = {("bellman_ford/stride_flag", "nyc"): 1.0, ("bellman_ford/naive", "nyc"): 2.0}
     three = {("bellman_ford/naive", "nyc"): 3.0}
