@@ -19,7 +19,7 @@ from workflow.views import pages, render
 from workflow.views.context import Context
 from workflow.views.extensions import many_sources_table
 from workflow.views.paper import audit
-from workflow.views.render import CROSS, digits, spread, time_text
+from workflow.views.render import CROSS, digits, spread, time_and_range
 
 CONSISTENT, FASTER, SLOWER = "consistent", "faster", "slower"
 FEW = "the archive has fewer than three batches"
@@ -237,8 +237,8 @@ def _each(text, facts: pd.DataFrame, *columns: str) -> list[str]:
 def _time_text(median: float, least: float, most: float, count: float) -> str:
     if np.isnan(median):
         return "-"
-    ends = f" ({time_text(least)} to {time_text(most)})" if least < most else ""
-    return f"{time_text(median)}{ends}" + (f", {count:.0f} {'batch' if count == 1 else 'batches'}" if count else "")
+    batches = f", {count:.0f} {'batch' if count == 1 else 'batches'}" if count else ""
+    return time_and_range(median, least, most) + batches
 
 
 def _ratio_text(ratio: float, low: float, high: float) -> str:

@@ -81,6 +81,11 @@ def time_text(seconds: float) -> str:
     return f"{digits(1e3 * seconds)} ms" if seconds < 1 else f"{digits(seconds)} s"
 
 
+def time_and_range(seconds: float, least: float, most: float) -> str:
+    """Write a time and its range: "1.49 ms (1.47 ms to 1.52 ms)"; without the range if least and most are equal."""
+    return time_text(seconds) + (f" ({time_text(least)} to {time_text(most)})" if least < most else "")
+
+
 def or_dash(number: float, form: Callable[[float], str] = digits) -> str:
     """Return the number as text; "-" for NaN."""
     return "-" if np.isnan(number) else form(number)

@@ -14,7 +14,7 @@ from workflow.store import measurements, paper, tables
 from workflow.store.tables import Datasets, Table
 from workflow.views import long_table, render
 from workflow.views.context import Context
-from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of, time_text
+from workflow.views.render import CROSS, RATIOS, digits, estimated, medians_of, time_and_range, time_text
 
 NAME = "table6"
 OURS, LIBRARY = tables.DEFINITIONS[NAME]["baseline"], tables.heads(NAME)["dijkstra/scipy"]
@@ -203,7 +203,7 @@ def _time(line: pd.Series, of: str) -> str:
     median, least, most = (line[f"{of} {end}"] for end in ENDS)
     if pd.isna(median) or (of == "kernels" and not line["on card"]):
         return "-"
-    return time_text(median) + (f" ({time_text(least)} to {time_text(most)})" if least < most else "")
+    return time_and_range(median, least, most)
 
 
 def _factor(line: pd.Series) -> str:
