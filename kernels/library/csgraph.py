@@ -9,6 +9,7 @@ invalid arguments raise SciPy's errors. docs/scipy.md lists these cases and says
 
 from __future__ import annotations
 
+from functools import cache
 from numbers import Real
 from typing import Any, Literal
 
@@ -395,7 +396,16 @@ def _as_csr(csgraph: Any, add: bool) -> sparse.csr_array | None:
     if dense:
         return from_dense(csgraph)
     array = csgraph.tocsr()
+    if csgraph.format == "bsr" and _drops_zeros_of_bsr():
+        array.eliminate_zeros()
     return array.astype(np.float64, copy=False) if add else array
+
+
+@cache
+def _drops_zeros_of_bsr() -> bool:
+    """Return whether SciPy reads no zero of a BSR array as an arc, as it does from version 1.18 on."""
+    block = sparse.bsr_array(np.array([[0.0, 1.0], [0.0, 0.0]]), blocksize=(2, 2))
+    return bool(np.isinf(scipys.dijkstra(block, indices=1)[0]))
 
 
 def _rows_and_sign(array: sparse.csr_array, unweighted: bool) -> tuple[sparse.csr_array, bool] | None:

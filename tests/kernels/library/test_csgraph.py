@@ -105,6 +105,16 @@ def test_graphs_in_any_form(form, not_scipy):
     np.testing.assert_array_equal(csgraph.shortest_path(given, indices=[2]), scipys.dijkstra(given, indices=[2]))
 
 
+@pytest.mark.simulator
+@pytest.mark.parametrize("dtype", [float, np.int32, bool])
+@pytest.mark.parametrize("name", ["dijkstra", "bellman_ford", "johnson"])
+def test_zeros_that_fill_a_block_count_as_in_scipy(name, dtype, on_card):
+    dense = np.zeros((4, 4), dtype)
+    dense[[1, 1, 3], [1, 2, 2]] = 2, 2, 1
+    given = sparse.bsr_array(dense, blocksize=(2, 2))
+    np.testing.assert_array_equal(getattr(csgraph, name)(given), getattr(scipys, name)(given))
+
+
 def unsorted(dense):
     """Return a CSR array of float32 with unsorted rows and duplicate entries."""
     tails, heads = np.nonzero(dense)
