@@ -120,6 +120,10 @@ def _explain(error: BaseException) -> str | None:
     if isinstance(error, OSError) and error.errno:
         said = ADVICE.get(error.errno, "correct that, or choose another path")
         return f"{error.filename or 'a file'}: {error.strerror}: {said}"
+    from scipy.sparse.csgraph import NegativeCycleError  # takes long, and few errors get here
+
+    if isinstance(error, NegativeCycleError):
+        return "the graph has a negative cycle, so there are no shortest paths: remove it, or raise its weights"
     return None
 
 

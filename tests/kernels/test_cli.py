@@ -491,6 +491,14 @@ def test_a_tool_refuses_a_negative_seed(kernels):
     assert not any(Path().iterdir())
 
 
+@pytest.mark.parametrize("words", [("sssp",), ("apsp",), ("matrix", "--sources", "s.txt", "--to", "o.npy")])
+def test_a_negative_cycle_is_one_line(kernels, words):
+    Path("s.txt").write_text("0\n")
+    Path("cycle.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 2 2\n1 2 1.5\n2 1 -2\n")
+    _, _, end = kernels(words[0], "cycle.mtx", *words[1:])
+    assert re.fullmatch("error: .* negative cycle.*", end)
+
+
 @pytest.mark.parametrize("problem", ["sssp", "apsp"])
 def test_paths_by_the_variant_that_suits(folder, problem):
     """Without a GPU; SciPy reads the files."""
