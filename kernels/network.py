@@ -147,6 +147,8 @@ def column(values: Any, name: str) -> np.ndarray:
             array = np.fromiter(values, object)  # np.asarray makes a row of each tuple
     if array.ndim != 1:
         raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(values)}")
+    if array.dtype.kind in "mM":
+        return _in_microseconds(array, name)
     kinds = set(map(type, array)) if array.dtype == object else set()
     if not kinds or not all(issubclass(kind, Real) and kind is not bool for kind in kinds):
         return array
@@ -156,6 +158,20 @@ def column(values: Any, name: str) -> np.ndarray:
         with suppress(OverflowError):
             return array.astype(dtype)
     return array
+
+
+def _in_microseconds(times: np.ndarray, name: str) -> np.ndarray:
+    """Return times in microseconds, since Python has no finer ones; raise InputError if some are finer.
+
+    Dates stay as they are.
+    """
+    if np.datetime_data(times.dtype)[0] not in ("ns", "ps", "fs", "as"):
+        return times
+    found = times.astype(f"{times.dtype.kind}8[us]")
+    finer = np.flatnonzero((found != times) & ~np.isnat(times))
+    if len(finer):
+        raise InputError(f"row {finer[0]}: the {name} {times[finer[0]]} is finer than a microsecond: take texts")
+    return found
 
 
 def require_complete(array: np.ndarray, name: str) -> None:

@@ -201,6 +201,17 @@ def test_the_row_of_a_missing_value_is_named(missing, place):
             Graph.from_edges(*map(make, columns))
 
 
+@pytest.mark.parametrize("unit", ["ns", "us", "s"])
+def test_times_are_labels(unit):
+    times = np.array(["2020-01-01T12", "2020-01-02", "2020-01-03"], f"datetime64[{unit}]")
+    graph = Graph.from_edges(pd.Series(times[:2]), pd.Series(times[1:]), [1, 2])
+    for source in times[:1], [pd.Timestamp(times[0])], pd.Series(times[:1]):
+        assert kernels.distances(graph, source).distances.tolist() == [[0, 1, 3]]
+    assert graph.labels.tolist() == [pd.Timestamp(time) for time in times]
+    with pytest.raises(InputError, match=r"row 1: .*microsecond"):
+        Graph.from_edges(np.array([0, 1], "datetime64[ns]"), np.array([0, 0], "datetime64[ns]"))
+
+
 @pytest.mark.parametrize("library", ["pandas", "pyarrow", "polars"])
 def test_missing_numbers_in_columns(library):
     make = COLUMNS["nullable" if library == "pandas" else library]
