@@ -56,6 +56,12 @@ def too_large_with_turns(graph: Graph) -> InputError:
     return InputError(f"{graph.name}: a weight and the cost of a turn sum to more than {MAX_WEIGHT * graph.unit:g}")
 
 
+@kept
+def _arcs_share_edges(graph: Graph) -> bool:
+    """Return whether edges have two arcs each, which then always weigh the same; else each arc has its own edge."""
+    return graph.network is not None and int(np.bincount(graph.edges).max(initial=0)) > 1
+
+
 class NewWeights:
     """The weights of all arcs of a graph, whose array is made when it is first needed.
 
@@ -195,7 +201,7 @@ class ReweightedGraph(Graph):
     def of(cls, structure: Graph, new: NewWeights) -> ReweightedGraph:
         """Return the graph."""
         made, network = object.__new__(cls), structure.network
-        directed = structure.directed or network is None  # without a network, each arc has its own weight
+        directed = structure.directed or not _arcs_share_edges(structure)
         vars(made).update(meta={"name": structure.name}, directed=directed, file=None, structure=structure)
         vars(made).update(new_weights=new, vertices=structure.vertices, arcs=structure.arcs - new.closed)
         if not new.closed:

@@ -195,6 +195,30 @@ def test_edges_that_lead_both_ways(known, no_card):
                 assert ends == sorted((i, w) for i, w in enumerate(weights) if w < np.inf for _ in range(2))
 
 
+@pytest.mark.parametrize("directed", [True, False])
+def test_arcs_with_edges_of_their_own_lose_their_symmetry(directed, no_card):
+    both = Graph.from_arcs(3, [0, 1, 1, 2], [1, 0, 2, 1], [5, 5, 2, 2], directed=False)
+    weights = np.array([np.inf, 5, 2, 3])
+    expected = [[0, np.inf, np.inf], [5, 0, 2], [8, 3, 0]]
+    for graph in both, replace(both, network=Network(both.edges)):
+        with Solver(graph, directed=directed) as solver:
+            solver.reweight(weights)
+            np.testing.assert_array_equal(solver.distances(range(3)).distances, expected)
+            np.testing.assert_array_equal(
+                solver.nearest(None, 1, targets=[2]).distances[:, 0], np.array(expected)[:, 2]
+            )
+            np.testing.assert_array_equal(solver.reachable([2], 9, reverse=True).toarray(), [[0, 2, 0]])
+            np.testing.assert_array_equal(solver.graph.edge_weights, weights)
+
+
+def test_weights_of_closed_edges_are_infinite(no_card):
+    with Solver(Graph.from_edges([0, 1], [1, 2], [1, 2])) as solver:
+        solver.reweight([1, np.inf])
+        assert solver.graph.edge_weights.tolist() == [1, np.inf]
+        solver.reweight(solver.graph.edge_weights)
+        assert solver.distances([0]).distances.tolist() == [[0, 1, np.inf]]
+
+
 def test_the_unit_and_the_labels_stay(no_card):
     graph = chain(5, 10, 20)
     labels = Labels(np.array(["a", "b", "c", "d"], object))
