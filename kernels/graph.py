@@ -271,7 +271,7 @@ class Graph(CompressedRows):
         """
         edges, weights = self.edges, self.scale.apply(self.weights.astype(np.float64))
         known = edges >= 0
-        found = np.full(int(edges.max(initial=-1)) + 1, np.inf)
+        found = np.full(int(self.structure.edges.max(initial=-1)) + 1, np.inf)
         np.minimum.at(found, edges[known], weights[known])
         return found
 
@@ -281,8 +281,14 @@ class Graph(CompressedRows):
 
     @property
     def labels(self) -> np.ndarray | None:
-        """The label of each vertex, (n,); None if vertices are numbers."""
-        return self.network.labels.values if self.network and self.network.labels else None
+        """The label of each vertex, (n,); None if vertices are numbers.
+
+        With turns, the additional vertices have the labels of those that they stand for.
+        """
+        if not self.network or not self.network.labels:
+            return None
+        labels, vertices = self.network.labels.values, self.network.vertices
+        return labels if vertices is None else labels[vertices]
 
     @property
     def scale(self) -> Scale:
@@ -290,7 +296,7 @@ class Graph(CompressedRows):
 
     def named(self, vertices: np.ndarray) -> np.ndarray:
         vertices = self.known(vertices)
-        return vertices if self.labels is None else self.labels[vertices]
+        return self.network.labels.values[vertices] if self.network and self.network.labels else vertices
 
     def known(self, vertices: np.ndarray) -> np.ndarray:
         return self.network.vertices[vertices] if self.network and self.network.vertices is not None else vertices
@@ -682,10 +688,10 @@ class Graph(CompressedRows):
         Raises
         ------
         InputError
-            If the graph has labels, or a unit other than 1: pickle such a graph.
+            If the graph has labels, a unit other than 1, or turns: pickle such a graph.
         """
-        if self.labels is not None or self.unit != 1:
-            raise InputError(f"{self.name}: a packed file has no labels and no unit: pickle the graph instead")
+        if self.labels is not None or self.unit != 1 or self.has_turns:
+            raise InputError(f"{self.name}: a packed file has no labels, unit or turns: pickle the graph instead")
         with open(path, "wb") as file:
             self.write(file)
 

@@ -492,10 +492,10 @@ def routes(graph: GraphLike, *args: Any, directed: bool = True, **kwargs: Any) -
 
     Notes
     -----
-    Of several shortest paths, the same one is found with and without a GPU. If a contraction hierarchy suits the graph,
-    its elimination tree decides: the highest vertex of the path is as deep in the tree as possible. Otherwise, and if
-    edges of weight 0 form a cycle, each distinct source is searched, and the path has as few edges as possible. Of
-    parallel edges, the cheapest counts, and of several, the first.
+    Of several shortest paths, the same one is found with and without a GPU, unless a weight is negative. If a
+    contraction hierarchy suits the graph, its elimination tree decides: the highest vertex of the path is as deep in
+    the tree as possible. Otherwise, and if edges of weight 0 form a cycle, each distinct source is searched, and the
+    path has as few edges as possible. Of parallel edges, the cheapest counts, and of several, the first.
 
     Examples
     --------

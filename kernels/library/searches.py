@@ -702,10 +702,10 @@ class WholeNumbers:
         key, _ = self._choose_many(len(sources), HIERARCHY_TARGETS)
         if key == HIERARCHY_TARGETS and (nearest is None or self.graph.destinations == self.graph.vertices):
             wanted = {"limit": int(min(limit, INF - 1))} if nearest is None else {"nearest": nearest}
-            return _cut(self.hierarchy.select(sources, **wanted), nearest)
+            return _cut(self.graph, self.hierarchy.select(sources, **wanted), nearest)
         _refuse_limit(limit)
         key, _ = self.choose_rows(len(sources))  # not HIERARCHY_TARGETS
-        return _cut(_reached(self._rows(key, sources), INF), nearest)
+        return _cut(self.graph, _reached(self._rows(key, sources), INF), nearest)
 
     def _rows(self, key: str, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each source with its distances to the vertices that a user knows."""
@@ -733,11 +733,19 @@ class WholeNumbers:
 
 
 class Float64:
-    """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`."""
+    """The engine that searches a FloatGraph in float64. limit: see `FloatSearch`.
 
-    def __init__(self, graph: FloatGraph, destinations: int | None = None) -> None:
-        self.given, self.negative = graph, bool((graph.weights < 0).any())
-        self.destinations = graph.vertices if destinations is None else destinations
+    users: the graph that the user knows, with vertices for turns; by default the FloatGraph.
+    """
+
+    def __init__(self, graph: FloatGraph, users: Graph | FloatGraph | None = None) -> None:
+        self.given, self.users = graph, users or graph
+        self.negative = bool((graph.weights < 0).any())
+
+    def check_limit(self, limit: float) -> None:
+        """Raise InputError if there is a limit and a weight is negative."""
+        if limit < np.inf and self.negative:
+            raise InputError(f"{self.given.name}: a limit is for weights of 0 or more: search without one")
 
     @cached_property
     def potential(self) -> np.ndarray:
@@ -799,12 +807,13 @@ class Float64:
     def select(self, sources: np.ndarray, limit: float, nearest: int | None) -> Selected:
         """Return the vertices within the limit, or the nearest, of each of the distinct sources."""
         rows = FloatSearch(self, sources, limit).rows(tree=False)
-        return _cut(_reached(((source, row[: self.destinations]) for source, row, _ in rows), np.inf), nearest)
+        known = ((source, row[: self.users.destinations]) for source, row, _ in rows)
+        return _cut(self.users, _reached(known, np.inf), nearest)
 
     def eccentricities(self, sources: np.ndarray, *, reciprocals: bool) -> Eccentricities:
         """Search from the distinct sources."""
         search = FloatSearch(self, sources)
-        rows = ((source, row[: self.destinations]) for source, row, _ in search.rows(tree=False))
+        rows = ((source, row[: self.users.destinations]) for source, row, _ in search.rows(tree=False))
         return _reduced(sources, rows, np.inf, search.how[:2], reciprocals)
 
     def from_nearest(self, sources: np.ndarray, limit: float, *, tree: bool) -> tuple[np.ndarray, np.ndarray | None]:
@@ -859,8 +868,7 @@ class FloatSearch:
     ) -> None:
         self.on, self.sources, self.limit, self.rounds = on, sources, limit, 0
         self.variant, size = SCIPY, on.given.vertices + on.given.arcs
-        if limit < np.inf and on.negative:
-            raise InputError(f"{on.given.name}: a limit is for weights of 0 or more: search without one")
+        on.check_limit(limit)
         if Card.visible() is None:
             found = "stops at a limit" if limit < np.inf else "takes weights in float64"
             self.reason = f"{choice.why_no_gpu()}, and of the CPU libraries SciPy {found}"
@@ -917,10 +925,14 @@ def places_of(sources: np.ndarray) -> dict[int, list[int]]:
 
 
 def from_float64(distances: np.ndarray, dtype: np.dtype, graph: str) -> np.ndarray:
-    """Return float64 distances in a type of NO_PATH_BY_DTYPE; raise InputError if they do not fit in int32."""
-    if dtype != np.int32:
-        return distances.astype(dtype, copy=False)
+    """Return float64 distances in a type of NO_PATH_BY_DTYPE; raise InputError if they do not fit."""
+    if dtype == np.float64:
+        return distances
     finite = np.isfinite(distances)
+    if dtype == np.float32:
+        if (distances[finite] > np.finfo(dtype).max).any():
+            raise InputError(f"{graph}: a distance is too large for dtype float32: take float64")
+        return distances.astype(dtype)
     if (distances[finite] >= INF).any():
         raise no_int32(graph)
     return np.where(finite, distances, INF).astype(np.int32)
@@ -953,11 +965,16 @@ def _reached(rows: Iterable[tuple[int, np.ndarray]], no_path: float) -> Iterator
         yield source, vertices, row[vertices]
 
 
-def _cut(found: Iterable[tuple[int, np.ndarray, np.ndarray]], nearest: int | None) -> Selected:
+def _cut(
+    graph: Graph | FloatGraph, found: Iterable[tuple[int, np.ndarray, np.ndarray]], nearest: int | None
+) -> Selected:
     """Return the vertices of each source and their distances; only the nearest vertices if `nearest` is a number."""
     if nearest is None:
         return {source: (vertices, distances) for source, vertices, distances in found}
-    return {source: _nearest(source, vertices, distances, nearest) for source, vertices, distances in found}
+    return {
+        source: _nearest(int(graph.known(np.array(source))), vertices, distances, nearest)
+        for source, vertices, distances in found
+    }
 
 
 def _nearest(source: int, vertices: np.ndarray, distances: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -187,7 +187,7 @@ class Solver:
     def _in_float64(self) -> Float64:
         """The object that searches in float64."""
         graph = FloatGraph.of(self.graph) if isinstance(self.graph, Graph) else self.graph
-        return Float64(graph, self.graph.destinations)
+        return Float64(graph, self.graph)
 
     def reweight(self, weights: Any) -> None:
         """Change the weights of edges, and close edges or open them again.
@@ -365,7 +365,12 @@ class Solver:
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self._working():
-            return self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
+            found = self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
+        if not self.graph.has_turns:
+            return found
+        starts = np.arange(n)
+        starts[: self.graph.destinations] = self.graph.entries(starts[: self.graph.destinations])
+        return replace(found, distances=found.distances[starts], predecessors=found.predecessors[starts])
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
@@ -449,7 +454,8 @@ class Solver:
     def _integer_rows(self, sources: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray | None]]:
         """Yield each of some distinct sources with distances in the graph's integers, float64, and predecessors, (n,).
 
-        Predecessors are None if all weights are integers.
+        Predecessors are None if no weight is negative. Then each distance is exactly that of a predecessor plus the
+        weight of an arc.
         """
         n = self.graph.vertices
         most = max(1, PIECE // n)
@@ -457,7 +463,8 @@ class Solver:
             some = sources[start : start + most]
             if not isinstance(self.graph, Graph):
                 paths = self._in_float64.paths_from(some)
-                yield from zip(some.tolist(), paths.distances, paths.predecessors, strict=True)
+                tree = paths.predecessors if self._in_float64.negative else itertools.repeat(None)
+                yield from zip(some.tolist(), paths.distances, tree, strict=False)
                 continue
             wanted = Wanted(some, np.arange(n), True, np.dtype(np.float64), np.inf, len(some))
             found = np.empty(wanted.shape)
@@ -467,6 +474,8 @@ class Solver:
     def _with_second(self, wanted: Wanted, second: ArrayLike, out: str) -> Distances:
         """Return the wanted distances with sums of a second value."""
         values, on_card = values_of_edges(second, self._edge_count), out == "device"
+        if not isinstance(self.graph, Graph):
+            self._in_float64.check_limit(wanted.limit)
         what = f"{self.graph.name}: {wanted.size:,} distances with a second value take"
         memory.require((8 + wanted.dtype.itemsize) * wanted.size, what, "take fewer sources at once")
         with self._searching_pairs(on_card=on_card) as pairs:

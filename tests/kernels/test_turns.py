@@ -157,10 +157,21 @@ def assert_all_functions_obey_turns(graph, forbidden, costs, u_turns):
                 at = table[np.array(given)[:, None], found.targets]
                 np.testing.assert_array_equal(np.where(found.targets < 0, np.inf, at), found.distances)
                 assert np.isin(found.targets, [*targets, -1]).all()
+        found = solver.all_pairs()
+        np.testing.assert_array_equal(found.distances[: len(every), : len(every)], expected)
+        np.testing.assert_array_equal(found.distances[: len(every)], solver.paths_from(every).distances)
+        np.testing.assert_array_equal(
+            found.predecessors[every, every], solver.paths_from(every).predecessors[every, every]
+        )
         pairs = np.indices(expected.shape).reshape(2, -1)
         np.testing.assert_array_equal(solver.pair_distances(*pairs).distances, expected.ravel())
         assert_routes(
-            solver.routes(*pairs, second=np.full(99, 1.0)), graph, expected.ravel(), forbidden, costs, u_turns
+            solver.routes(*pairs, second=np.ones(graph.edges.max() + 1)),
+            graph,
+            expected.ravel(),
+            forbidden,
+            costs,
+            u_turns,
         )
         sums = solver.eccentricities()
         reached = np.isfinite(expected)
@@ -215,6 +226,13 @@ def assert_new_weights_keep_turns(graph, forbidden, costs, u_turns, closings):
             np.testing.assert_array_equal(solver.routes(every, every[::-1]).distances, table[every, every[::-1]])
 
 
+def test_a_source_is_the_nearest_to_itself(no_card):
+    on = Graph.from_edges([3, 0, 1, 1, 2], [0, 1, 2, 3, 3], [0, 5, 1, 4, 1])
+    turns = kernels.with_turns(on, forbidden=[(4, 0)])
+    for graph in on, turns, replace(turns, weights=turns.weights + np.int32(2**30) * (turns.weights > 0)):
+        assert kernels.nearest(graph, [3], k=1).indices.tolist() == [3]
+
+
 def test_new_weights_keep_turns(no_card):
     for graph, *turns in cases(5):
         edges = graph.edges
@@ -240,7 +258,11 @@ def test_labels_unit_and_coordinates_stay(no_card):
         solver.reweight([2, 3, 7.5])
         assert solver.routes(["a"], ["c"]).distances == 2 + 1.5 + 3
         assert solver.nearest(["c"], 1, targets=["a"], reverse=True).distances == 2 + 1.5 + 3
+        paths = solver.shortest_paths("a")
+        assert turns.labels[paths.predecessors[[1, 2]]].tolist() == ["b", "b"]  # of b where paths end: b
     assert kernels.with_turns(graph) is graph
+    with pytest.raises(InputError, match="pickle"):
+        kernels.with_turns(network(3, [0, 1], [1, 2], [4, 6]), forbidden=[(0, 1)]).save("graph.npz")
 
 
 def test_turns_may_be_tables(no_card):

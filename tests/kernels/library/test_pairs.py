@@ -85,6 +85,18 @@ def test_weights_in_float64():
     assert found[0].vertices[0] == 0 and found[0].vertices[-1] == 30
 
 
+def test_a_route_of_fractions_has_as_few_edges_as_possible():
+    random = np.random.default_rng(7)
+    ends = random.integers(0, 30, (2, 90))
+    array = sparse.csr_array(sparse.coo_array((random.integers(1, 5, 90) / 4, ends), (30, 30)))
+    both = array.copy()
+    both.data = both.data + 2.0**-20  # an edge counts less than any difference of lengths
+    exact = csgraph.dijkstra(both)
+    given = np.indices((30, 30)).reshape(2, -1)
+    for route, (source, target) in zip(kernels.routes(array, *given), given.T, strict=True):
+        assert np.isinf(route.distance) or route.distance + len(route.edges) * 2.0**-20 == exact[source, target]
+
+
 def test_negative_weights():
     array = np.array([[0, 0.2, 0], [0.3, 0, 0.7], [0, -0.1, 0]])
     found = kernels.routes(array, [0, 0, 2], [1, 2, 0], second=[1.0, 1, 1, 1])
@@ -141,7 +153,10 @@ def test_no_pairs():
         (lambda on: kernels.pair_distances(on, np.array([0, 1]), np.array([1, 20])), "target 20"),
         (lambda on: kernels.routes(on, np.array([-1]), np.array([1])), "source -1"),
         (lambda on: kernels.routes(on, [0], [1], second=[1.0]), "second"),
+        (lambda on: kernels.routes(on, [0], [1], second=np.ones(on.arcs + 1)), "second"),
         (lambda on: kernels.routes(on, [0], [1], second=np.full(on.arcs, np.inf)), "edge 0"),
+        (lambda on: kernels.distances(np.array([[0, -1], [0, 0]]), [0], limit=5, second=[1.0]), "limit"),
+        (lambda on: kernels.distances(np.array([[0, 1e39], [0, 0]]), [0], dtype="float32"), "float32"),
         (lambda on: kernels.routes(on, [0], [1], second=["a"] * on.arcs), "second"),
         (lambda on: kernels.routes(on, [0], [1], out="device"), "no GPU"),
     ],
