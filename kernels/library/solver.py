@@ -360,17 +360,20 @@ class Solver:
         return self.graph.named(np.array(path[::-1])).tolist()
 
     def all_pairs(self) -> Paths:
+        if not self.graph.has_turns:
+            return self._from_every_vertex()
+        found, starts = self._from_every_vertex(copies=2), np.arange(self.graph.vertices)
+        starts[: self.graph.destinations] = self.graph.entries(starts[: self.graph.destinations])
+        return replace(found, distances=found.distances[starts], predecessors=found.predecessors[starts])
+
+    def _from_every_vertex(self, copies: int = 1) -> Paths:
+        """Search from every vertex, with turns also from those where no path starts. copies: of the result."""
         n = self.graph.vertices
-        for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
+        for_pair = copies * (HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES)
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self._working():
-            found = self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
-        if not self.graph.has_turns:
-            return found
-        starts = np.arange(n)
-        starts[: self.graph.destinations] = self.graph.entries(starts[: self.graph.destinations])
-        return replace(found, distances=found.distances[starts], predecessors=found.predecessors[starts])
+            return self._in_users_unit(self._answer(lambda engine: engine.all_pairs()))
 
     def paths_from(self, sources: ArrayLike, *, limit: float = np.inf) -> Paths:
         """Find shortest paths from several sources to all vertices.
@@ -398,7 +401,7 @@ class Solver:
         for_pair = FLOAT_BYTES if limit == np.inf else LIMITED_BYTES
         memory.require(for_pair * len(sources) * n, what, "take fewer sources at once")
         if limit == np.inf and len(sources) * choice.SHARE >= n and FLOAT_BYTES * n**2 <= memory.host_memory():
-            found = self.all_pairs()
+            found = self._from_every_vertex()
             if len(sources) == n and (sources == np.arange(n)).all():
                 return found
             return replace(found, distances=found.distances[sources], predecessors=found.predecessors[sources])
