@@ -208,7 +208,7 @@ def test_pairs_that_integers_do_not_fit_are_left_on_the_card_too(make, on_card):
         for _ in range(2):
             pairs = solver.pair_distances([0, 0, 1, 1], [2, 0, 2, 0], out="device").distances
             np.testing.assert_array_equal(pairs.copy_to_host(), exact.ravel(), strict=True)
-        with_hops = solver.distances([0, 1], [2, 0], second=np.ones(99), out="device")
+        with_hops = solver.distances([0, 1], [2, 0], second=np.ones(solver.graph.edges.max() + 1), out="device")
         routes = solver.routes([0, 0, 1, 1], [2, 0, 2, 0], out="device")
         np.testing.assert_array_equal(with_hops.distances.copy_to_host(), exact)
         np.testing.assert_array_equal(routes.distances.copy_to_host(), exact.ravel())
