@@ -29,8 +29,13 @@ from snakemake.utils import min_version
 min_version("9.27")
 
 
-# The image that `--sdm apptainer` uses; container/apptainer.def makes it.
-container: f"{workflow.current_basedir}/container/cuda-shortest-paths.sif"
+# The image that `--sdm apptainer` uses; container/apptainer.def makes it. Without this option none is named, since
+# Snakemake refuses a path with blanks. A function, since Snakemake would take braces in a path as a wildcard.
+CONTAINERS = any(method.name == "APPTAINER" for method in workflow.deployment_settings.deployment_method)
+IMAGE = f"{workflow.current_basedir}/container/cuda-shortest-paths.sif" if CONTAINERS else ""
+
+
+container: lambda wildcards: IMAGE
 
 
 report: "workflow/report/workflow.rst"

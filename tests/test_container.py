@@ -147,6 +147,13 @@ def test_jobs_run_in_the_image_by_the_options_that_the_document_names(tmp_path):
     assert found(r"apptainer build (\S+) container/apptainer\.def", DEFINITION) == IMAGE
 
 
+def test_without_these_options_the_projects_path_may_have_blanks_and_braces(tmp_path):
+    project = Project.make(tmp_path / "my {project}")
+    graph = "resources/graphs/bay.txt"
+    project.snakemake(graph)
+    assert (project.folder / graph).exists()
+
+
 def test_what_is_asked_of_the_image_holds_here():
     """make set up this environment by the image's own line and lock."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
