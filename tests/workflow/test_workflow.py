@@ -358,14 +358,36 @@ def test_a_broken_file_of_numbas_settings_ends_before_any_job(tmp_path):
     assert ".numba_config.yaml: " in said and "numba/core" not in said
 
 
-def test_a_broken_record_ends_before_any_job(tmp_path):
+def test_a_broken_record_ends_before_any_job_until_its_csv_is_deleted(tmp_path):
     project = Project.make(tmp_path)
-    record = (tmp_path / CELL).with_suffix(".json")
-    record.parent.mkdir(parents=True)
-    record.write_text("{}")
+    table = tmp_path / CELL
+    table.parent.mkdir(parents=True)
+    table.write_text("algorithm\n")
+    records.beside(table).write_text("{}")
     said = project.snakemake(CELL, code=1)
     assert re.search(rf"nyc\.json: .* delete {CELL} ", said)
     assert not (tmp_path / "resources").exists()
+    table.unlink()
+    project.snakemake(CELL)
+    assert records.read(records.beside(table))
+
+
+@pytest.mark.parametrize(
+    ("file", "due"),
+    [("cells/floyd_warshall/cpu/gnutella04.csv", measured(CPU[1])), ("batches/one/sssp/nyc/provenance.json", NYC)],
+)
+def test_an_empty_csv_and_one_without_a_record_are_measured_again(changeable, file, due):
+    path = changeable.folder / "results" / file
+    intact = path.read_text()
+    if path.suffix == ".csv":
+        path.write_text("")
+    else:
+        path.unlink()
+    targets = [f"results/{table}.csv" for table in ("table1", "table3")]
+    assert {job for job in changeable.plan(*targets) if job.startswith("Measure")} == due
+    changeable.snakemake(*targets)
+    assert path.read_text() == intact
+    assert changeable.plan(*targets) == set()
 
 
 def test_forced_reruns(finished):

@@ -38,6 +38,7 @@ class Plan:
     cards: int = 1  # the N of --resources gpu=N: the number of GPU jobs that run at once
     on_slurm: bool = False
     warned: set[str] = field(default_factory=set)  # targets whose skipped cells were named in a warning
+    force: Callable[[str], None] = lambda file: None  # makes the job of a file due
 
     @property
     def simulating(self) -> bool:
@@ -224,10 +225,15 @@ class Plan:
         """Return the packed graph, as ancient if the record beside the CSV file has the same dataset entry.
 
         Snakemake ignores a job's changed parameters while the job's input is being remade. So this function looks for
-        a changed entry itself.
+        a changed entry itself. It forces the measurement if the CSV file is empty or has no record.
         """
-        graph, path = result_paths.graph_file(dataset), records.beside(Path(measured))
-        recorded = records.read(path) if path.exists() else {}
+        graph, table = result_paths.graph_file(dataset), Path(measured)
+        if not table.exists():
+            return graph
+        if not table.stat().st_size or not records.beside(table).exists():
+            self.force(measured)
+            return graph
+        recorded = records.read(records.beside(table))
         identity = conditions.identity(self.dataset(dataset))
         same = any(record["graph"].get("entry") == identity for record in recorded.values())
         return ancient(graph) if same else graph

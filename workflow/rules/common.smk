@@ -50,6 +50,7 @@ with refused():
         cards=cards,
         # The profile for Slurm always sets an account. With it, messages show what a job requests, also in a dry run.
         on_slurm="slurm_account" in (workflow.resource_settings.default_resources or {}),
+        force=lambda file: workflow.dag.forcefiles.add(file),  # as --force does
     )
     ON_CARD, OF_CELL = plan.on_card, plan.of_cell()
 
