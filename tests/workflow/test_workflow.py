@@ -16,6 +16,7 @@ import yaml
 from snakemake.api import SnakemakeApi
 from snakemake.settings.types import ConfigSettings, ResourceSettings
 
+from kernels import io
 from tests.support.project import (
     ALL,
     BAY,
@@ -36,6 +37,7 @@ from tests.support.project import (
     measured,
 )
 from workflow import step
+from workflow.data import pack
 from workflow.plan import configuration, experiments
 from workflow.store import records, tables
 
@@ -513,6 +515,23 @@ def test_a_rebuilt_graph_makes_no_cell_due(changeable):
     changeable.snakemake("resources/graphs/bay.npz")
     assert changeable.files("results", "resources/graphs") == before
     assert changeable.plan() == set()
+
+
+def test_a_replaced_file_of_this_machine_makes_its_cells_due_also_if_the_graph_was_made_before(tmp_path):
+    project = Project.make(tmp_path, datasets={"nyc": DATASETS["nyc"] | {"sources": ["data/mine.txt"]}})
+    (tmp_path / "data").mkdir()
+    source, graph = tmp_path / "data/mine.txt", "resources/graphs/nyc.npz"
+    shutil.copyfile(tmp_path / "workflow/samples/sample3.txt", source)
+    project.snakemake(CELL)
+
+    source.write_text(re.sub(r"(?m)^(\d+ \d+) \d+$", r"\1 7", source.read_text()))
+    assert project.plan(CELL) == data("nyc") | measured(TABLE1[1])
+    project.snakemake(graph)
+    assert project.plan(CELL) == measured(TABLE1[1])
+    project.snakemake(CELL)
+    assert project.plan(CELL) == set()
+    (record,) = records.read(records.beside(tmp_path / CELL)).values()
+    assert record["graph"]["sha256"] == pack.digest(tmp_path / graph) == io.sha256(source)
 
 
 @pytest.mark.parametrize("change", [{"weights": {"min": 1, "max": 9, "seed": 2}}, {"substitute": "made up"}])

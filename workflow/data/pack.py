@@ -13,6 +13,7 @@ substitute  one sentence, if the graph is not the paper's
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import re
 from pathlib import Path
@@ -21,7 +22,7 @@ import numpy as np
 
 from kernels import generate, io
 from kernels.errors import InputError
-from kernels.graph import Graph
+from kernels.graph import Graph, read_packed
 from workflow.data import convert, download
 from workflow.store import paper
 
@@ -51,6 +52,15 @@ def pack(dataset: str, entry: dict, source: Path | None, out: Path) -> None:
     with io.atomic(out) as file:
         graph.write(file)
     logging.info("%s: packed in %s%s", dataset, out, f"; {meta['substitute']}" if meta["substitute"] else "")
+
+
+def digest(path: Path) -> str | None:
+    """Return the sha256 of a packed graph without reading its arrays; None if the file is missing or damaged."""
+    try:
+        with read_packed(path, "a packed graph", "") as array:
+            return json.loads(str(array("meta")))["sha256"]
+    except InputError:
+        return None
 
 
 def csr_sha256(graph: Graph) -> str:

@@ -13,6 +13,7 @@ from snakemake.io import ancient
 
 from kernels.errors import InputError
 from kernels.registry import find
+from workflow.data import pack
 from workflow.data.convert import has_text
 from workflow.data.download import local, raw_name
 from workflow.plan import allocation, conditions, configuration, experiments, result_paths
@@ -222,7 +223,7 @@ class Plan:
         return self._unless_changed(wildcards.dataset, file)
 
     def _unless_changed(self, dataset: str, measured: str):
-        """Return the packed graph, as ancient if the record beside the CSV file has the same dataset entry.
+        """Return the packed graph, as ancient if it is the one in the record beside the CSV file.
 
         Snakemake ignores a job's changed parameters while the job's input is being remade. So this function looks for
         a changed entry itself. It forces the measurement if the CSV file is empty or has no record.
@@ -233,10 +234,18 @@ class Plan:
         if not table.stat().st_size or not records.beside(table).exists():
             self.force(measured)
             return graph
-        recorded = records.read(records.beside(table))
-        identity = conditions.identity(self.dataset(dataset))
-        same = any(record["graph"].get("entry") == identity for record in recorded.values())
-        return ancient(graph) if same else graph
+        entry = self.dataset(dataset)
+        recorded = [record["graph"] for record in records.read(records.beside(table)).values()]
+        digests = [of.get("sha256") for of in recorded if of.get("entry") == conditions.identity(entry)]
+        return ancient(graph) if digests and not self._replaced(entry, Path(graph), digests) else graph
+
+    def _replaced(self, entry: dict, graph: Path, digests: Sequence[str]) -> bool:
+        """Return whether a packed graph has none of these digests, or will be made again from a newer local file."""
+        if not graph.exists():
+            return False
+        source = Path(self.raw_path(entry)) if local(entry) else graph
+        newer = source.exists() and source.stat().st_mtime > graph.stat().st_mtime
+        return newer or pack.digest(graph) not in (None, *digests)
 
     def batch_files(self, wildcards) -> list[str]:
         """Return the files of all jobs of the new batches."""

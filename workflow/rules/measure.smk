@@ -15,8 +15,9 @@ onerror:
             logger.error(line)
 
 
-# Measures one cell alone. A GPU variant has a card to itself, a CPU variant has all cores. A rebuilt graph does not
-# make a cell due (ancient). A changed dataset entry, protocol or revision makes the cell due (params).
+# Measures one cell alone. A GPU variant has a card to itself, a CPU variant has all cores. A graph made again does not
+# make a cell due (ancient), unless it has another digest. A changed dataset entry, protocol or revision makes the cell
+# due (params).
 rule measure:
     input:
         refused()(plan.cell_graph),
@@ -49,7 +50,7 @@ rule measure:
         "../scripts/measure.py"
 
 
-# Measures all cells that are compared on one graph, in rounds on one card. A rebuilt graph does not make a job due.
+# Measures all cells that are compared on one graph, in rounds on one card. The graph is as in `measure`.
 rule job:
     input:
         refused()(plan.job_graph),
