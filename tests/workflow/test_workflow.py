@@ -556,6 +556,8 @@ def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
         ("bay", "bellman_ford/naive/bay cannot be measured here"),
         (CELL, "bellman_ford/naive on nyc cannot be measured here"),
         ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large .*sample1"),
+        ("results/sources/bay.csv", "sources of bay cannot be measured here"),
+        ("results/many_sources/bay.csv", "many_sources of bay cannot be measured here"),
     ],
 )
 def test_in_the_simulator_a_measurement_on_a_gpu_ends_before_any_job(fresh, target, why):

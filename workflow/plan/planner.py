@@ -335,6 +335,10 @@ class Plan:
             raise InputError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
         return self.source_files
 
+    def sources_graph(self, wildcards) -> str:
+        self.require_gpu(f"sources of {wildcards.dataset}")
+        return result_paths.graph_file(wildcards.dataset)
+
     @cached_property
     def many_sources_files(self) -> list[str]:
         """The file of each dataset under sweeps.many_sources."""
@@ -345,6 +349,10 @@ class Plan:
         if not self.many_sources_files:
             raise InputError("many_sources: config names no dataset under sweeps.many_sources: add one")
         return self.many_sources_files
+
+    def many_sources_graph(self, wildcards) -> str:
+        self.require_gpu(f"many_sources of {wildcards.dataset}")
+        return result_paths.graph_file(wildcards.dataset)
 
     def needs_peak(self, wildcards) -> list[str]:
         self.require_gpu("peak")
