@@ -558,6 +558,7 @@ def test_another_protocol_makes_all_cells_due_and_other_keys_none(changeable):
         ("results/simulated/bellman_ford/naive/nyc.csv", "nyc is too large .*sample1"),
         ("results/sources/bay.csv", "sources of bay cannot be measured here"),
         ("results/many_sources/bay.csv", "many_sources of bay cannot be measured here"),
+        ("results/all_pairs/sample1/2/0.parquet", "all_pairs of sample1: there is no part 0 of 2"),
     ],
 )
 def test_in_the_simulator_a_measurement_on_a_gpu_ends_before_any_job(fresh, target, why):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -363,6 +364,14 @@ class Plan:
         return not self.simulating or self.dataset(dataset).get("simulate", False)
 
     def all_pairs_graph(self, wildcards) -> str:
+        dataset, part, parts = wildcards.dataset, wildcards.shard, wildcards.shards
+        most = self.dataset(dataset)["vertices"]
+        numbers = all(re.fullmatch("[1-9][0-9]{0,9}", number) for number in (part, parts))
+        if not numbers or not int(part) <= int(parts) <= most:
+            raise InputError(
+                f"all_pairs of {dataset}: there is no part {part} of {parts}: name it PARTS/PART, PART from 1 to "
+                f"PARTS, and PARTS from 1 to {most}"
+            )
         if not self.searchable(wildcards.dataset):
             self.require_gpu(f"all_pairs of {wildcards.dataset}")
         return result_paths.graph_file(wildcards.dataset)

@@ -107,6 +107,17 @@ def test_a_card_that_no_archive_has_gets_more_time(monkeypatch):
     assert minutes("h200") < minutes("") == minutes("v100")
 
 
+@pytest.mark.parametrize("part", ["5/0", "0/5", "y/x", "3/2", "0/2", "-1/2", "1/1.5", "1/7", "1/2/2"])
+def test_a_part_of_all_pairs_that_is_none_is_refused(part):
+    """sample1 has six vertices."""
+    plan = planned(simulating=True)
+    for shard in range(1, 7):
+        plan.all_pairs_graph(SimpleNamespace(dataset="sample1", shard=str(shard), shards="6"))
+    shard, shards = part.split("/", 1)
+    with pytest.raises(InputError, match=f"^all_pairs of sample1: there is no part {shard} of {shards}: .* 1 to 6$"):
+        plan.all_pairs_graph(SimpleNamespace(dataset="sample1", shard=shard, shards=shards))
+
+
 def test_without_a_gpu_the_message_gives_the_reason_and_under_slurm_the_mode():
     cell = experiments.Cell("bellman_ford", "naive", "nyc")
     assert "no GPU is visible" in planned(simulating=True).refusal(cell)
