@@ -50,7 +50,7 @@ def schema(settings: Sequence[str] = (), *, simulated: bool = False) -> Schema:
         *((one_of("status", *STATUSES, "simulated"),) if simulated else (MEASURED, one_of("status", *STATUSES))),
         *RULES,
         *(SETTINGS[name] for name in settings),
-        once(*cell, "round", must="a duplicate round of the cell: give each measurement once"),
+        once(*cell, "round", must="a duplicate round of the cell (rows name their batch): give each measurement once"),
         numbered("round", *cell),
         *(
             same(column, *cell, must=f"the cell's rows differ in {column}")
