@@ -208,6 +208,12 @@ def test_an_unknown_target_is_refused_with_the_nearest_one(fresh, word, hint):
     assert fresh.files() == before
 
 
+def test_a_dataset_without_variants_is_refused_as_that(fresh, tmp_path):
+    (tmp_path / "bare.yaml").write_text(yaml.safe_dump({"datasets": {"bare": COMPLETE}}))
+    said = fresh.snakemake("bare", "--configfile", str(tmp_path / "bare.yaml"), code=1)
+    assert last_line(said) == "config: datasets.bare: no variants are listed: list them under cpu or gpu"
+
+
 def test_all_targets_are_listed(fresh):
     said = fresh.snakemake("--list-target-rules")
     named = "all extensions archive readme table1 table2 table3 figure5 figure6 "

@@ -62,6 +62,8 @@ EXTENSIONS = conditions.settings_text(config["extensions"])
 
 def refuse_target(wildcards):
     """Refuse a word that is not a target, and name the nearest target."""
+    if wildcards.word in config["datasets"]:
+        raise InputError(f"config: datasets.{wildcards.word}: no variants are listed: list them under cpu or gpu")
     near = get_close_matches(wildcards.word, [rule.name for rule in workflow.rules if not rule.has_wildcards()], 1)
     hint = f"did you mean {near[0]}? " if near else ""
     raise InputError(f"unknown target {wildcards.word!r}: {hint}`snakemake --list-target-rules` lists all")
