@@ -1,4 +1,5 @@
 # Rules that write files kept in git. Most have no input or output: they use the files that exist when they run.
+from workflow.plan import result_paths
 from workflow.plan.view_inputs import NEW_YORK
 
 
@@ -46,7 +47,7 @@ rule readme:
 # Draws pictures that are kept in git, by the code on the page.
 rule travel_times:
     input:
-        "docs/travel-times.md",
+        result_paths.of_project("docs/travel-times.md"),
     output:
         "docs/isochrone.png",
         "docs/closeness.png",
@@ -54,7 +55,7 @@ rule travel_times:
         "logs/travel_times.log",
     localrule: True
     params:
-        folder=subpath(input[0], parent=True),
+        folder=subpath(output[0], parent=True),
         blocks=-1,  # but the last one
     message:
         "Draw the pictures of docs/travel-times.md"
@@ -65,7 +66,7 @@ rule travel_times:
 # Draws the picture of the page, by the code on the page, which reads the raw files.
 rule osmnx:
     input:
-        "docs/osmnx.md",
+        result_paths.of_project("docs/osmnx.md"),
         "resources/raw/USA-road-d.NY.gr.gz",
         "resources/raw/USA-road-t.NY.gr.gz",
         "resources/raw/USA-road-d.NY.co.gz",

@@ -23,11 +23,13 @@ def stripped(text):
     return [line.rstrip() for line in text.splitlines()]
 
 
-def test_the_rule_draws_the_pictures_of_the_page(tmp_path):
-    project = Project.make(tmp_path)
-    (tmp_path / "docs").mkdir()
-    shutil.copy2(PAGE, tmp_path / "docs")
-    project.snakemake("travel_times", environment=SIMULATOR)
+def test_the_rule_draws_the_pictures_of_the_page_also_from_another_folder(tmp_path):
+    project = Project.make(tmp_path / "project")
+    (project.folder / "docs").mkdir()
+    shutil.copy2(PAGE, project.folder / "docs")
+    snakefile = str(project.folder / "Snakefile")
+    Project(tmp_path).snakemake("-s", snakefile, "travel_times", environment=SIMULATOR)
+    assert [path.name for path in (project.folder / "docs").iterdir()] == [PAGE.name]
     shown = re.findall(r"^!\[.+\]\((.+)\)$", PAGE.read_text(), re.MULTILINE)
     for name in [name for name in shown if name not in new_york.PICTURES]:
         differ = compare_images(str(ROOT / "docs" / name), str(tmp_path / "docs" / name), tol=2)
