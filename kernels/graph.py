@@ -688,10 +688,15 @@ class Graph(CompressedRows):
         Raises
         ------
         InputError
-            If the graph has labels, a unit other than 1, or turns: pickle such a graph.
+            If the graph has labels, a unit other than 1, or turns: pickle such a graph. Also if `meta` has a value
+            that JSON has not.
         """
-        if self.labels is not None or self.unit != 1 or self.has_turns:
+        if (self.network and self.network.labels) or self.unit != 1 or self.has_turns:
             raise InputError(f"{self.name}: a packed file has no labels, unit or turns: pickle the graph instead")
+        try:
+            json.dumps(self.meta, sort_keys=True)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{self.name}: meta of the graph cannot be written as JSON: {error}") from None
         with open(path, "wb") as file:
             self.write(file)
 

@@ -147,9 +147,11 @@ def column(values: Any, name: str) -> np.ndarray:
             array = np.fromiter(values, object)  # np.asarray makes a row of each tuple
     if array.ndim != 1:
         raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(values)}")
+    kinds = set(map(type, array)) if array.dtype == object else set()
+    if kinds in ({np.datetime64}, {np.timedelta64}):
+        array = np.array(array.tolist())
     if array.dtype.kind in "mM":
         return _in_microseconds(array, name)
-    kinds = set(map(type, array)) if array.dtype == object else set()
     if not kinds or not all(issubclass(kind, Real) and kind is not bool for kind in kinds):
         return array
     if not all(issubclass(kind, Integral) for kind in kinds):

@@ -176,7 +176,7 @@ class Routes:
         lines = shapely.linestrings(ends) if len(ends) else np.zeros(0, object)
         if network.geometry is not None:
             given = network.geometry[edges]
-            lines = np.where(shapely.is_missing(given), lines, given)
+            lines = np.where(shapely.is_missing(given) | shapely.is_empty(given), lines, given)
         points, of_edge = shapely.get_coordinates(lines, return_index=True)
         count = np.bincount(of_edge, minlength=len(edges))
         start = starts(count)

@@ -208,6 +208,12 @@ def test_times_are_labels(unit):
     for source in times[:1], [pd.Timestamp(times[0])], pd.Series(times[:1]):
         assert kernels.distances(graph, source).distances.tolist() == [[0, 1, 3]]
     assert graph.labels.tolist() == [pd.Timestamp(time) for time in times]
+    with kernels.prepare(graph) as solver:
+        assert solver.path(times[0], times[2]) == graph.labels.tolist()
+    spans = times - times[0]
+    assert kernels.distances(Graph.from_edges(list(spans[:2]), spans[1:]), [spans[1]]).distances.tolist() == [
+        [np.inf, 0, 1]
+    ]
     with pytest.raises(InputError, match=r"row 1: .*microsecond"):
         Graph.from_edges(np.array([0, 1], "datetime64[ns]"), np.array([0, 0], "datetime64[ns]"))
 
@@ -458,6 +464,19 @@ def test_the_frames_of_osmnx():
 # Derived graphs.
 
 
+@pytest.mark.parametrize("empty", [0, 1])
+def test_an_edge_with_an_empty_line_is_straight(empty):
+    shapely = pytest.importorskip("shapely")
+    pytest.importorskip("geopandas")
+    roads = nx.DiGraph()
+    for node in range(3):
+        roads.add_node(node, x=node, y=0)
+    roads.add_edges_from([(0, 1), (1, 2)], length=1)
+    roads.edges[empty, empty + 1]["geometry"] = shapely.LineString()
+    found = kernels.routes(Graph.from_networkx(roads, "length"), [0], [2]).to_geodataframe()
+    assert shapely.get_coordinates(found.geometry[0]).tolist() == [[0, 0], [1, 0], [2, 0]]
+
+
 def test_a_derived_graph_keeps_its_network():
     graph = Graph.from_networkx(town(), "length")
     unpickled = pickle.loads(pickle.dumps(graph))
@@ -482,6 +501,10 @@ def test_a_graph_with_labels_or_a_unit_is_not_packed(tmp_path):
     for graph in (example(), Graph.from_edges(["a"], ["b"]), Graph.from_edges([0], [1], [0.5])):
         with pytest.raises(InputError, match="pickle"):
             graph.save(tmp_path / "graph.npz")
+    before = (tmp_path / "graph.npz").write_bytes(b"kept")
+    with pytest.raises(InputError, match="JSON"):
+        Graph.from_edges([0], [1], meta={"at": {1, 2}}).save(tmp_path / "graph.npz")
+    assert (tmp_path / "graph.npz").stat().st_size == before
     Graph.from_edges([0], [1], [5.0]).save(tmp_path / "graph.npz")
     assert Graph.load(tmp_path / "graph.npz").weights.tolist() == [5]
 
