@@ -690,6 +690,8 @@ def read_coordinates(path: StrPath, vertices: int) -> np.ndarray:
         order = np.argsort(lines["id"], kind="stable")
         if {*lines["kind"]} != {b"v"} or not np.array_equal(lines["id"][order], np.arange(1, vertices + 1)):
             raise ValueError(f"it must have lines v 1 to v {vertices}, each once")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:  # also InputError
         advice = "name the coordinates of this graph, or none"
         raise InputError(f"{path}: not a DIMACS .co file of {vertices:,} vertices ({error}): {advice}") from None

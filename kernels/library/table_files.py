@@ -78,14 +78,19 @@ def write(solver: Solver, sources: np.ndarray, targets: np.ndarray | None, to: P
     matrix: Any = (Npy if to.suffix == ".npy" else Parquet)(to, solver, sources, targets, dtype)
     with naming(to), lock.held(matrix.folder, "written", required=True):
         matrix.start()
-        progress = Progress(solver.graph.name, matrix.done, len(sources))
-        with heartbeat.during(progress):  # type: ignore[arg-type]  # formatted when it is logged
-            progress.show(matrix.done)
-            for gap in list(matrix.gaps()):
-                for which, rows in solver.distance_pieces(sources[gap], targets, dtype=dtype, rows=matrix.rows):
-                    matrix.add(gap.start + which.start, rows)
-                    progress.show(matrix.done)
-            matrix.finish()
+        try:
+            progress = Progress(solver.graph.name, matrix.done, len(sources))
+            with heartbeat.during(progress):  # type: ignore[arg-type]  # formatted when it is logged
+                progress.show(matrix.done)
+                for gap in list(matrix.gaps()):
+                    for which, rows in solver.distance_pieces(sources[gap], targets, dtype=dtype, rows=matrix.rows):
+                        matrix.add(gap.start + which.start, rows)
+                        progress.show(matrix.done)
+                matrix.finish()
+        except BaseException:
+            if not matrix.pieces:  # nothing to continue from
+                matrix.delete_pieces()
+            raise
         matrix.delete_pieces()
 
 

@@ -227,6 +227,8 @@ def test_coordinates_are_read_in_any_order_and_must_be_the_graphs(tmp_path):
     path.write_text("c places\np aux sp co 2\nv 2 -73000000 41500000\nv 1 -74000000 40000000\n")
     assert io.read_coordinates(path, 2).tolist() == [[-74, 40], [-73, 41.5]]
     path.with_suffix(".co.gz").write_bytes(gzip.compress(b"v 1 5 6\n" * 1000, mtime=0)[:-20])
+    with pytest.raises(InputError, match=r"none\.co: cannot be read"):
+        io.read_coordinates(tmp_path / "none.co", 2)
     said = r"\.co.* 2 vertices"
     with pytest.raises(InputError, match=said):
         io.read_coordinates(path.with_suffix(".co.gz"), 2)
