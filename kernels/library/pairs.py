@@ -358,7 +358,7 @@ def values_of_edges(second: Any, edges: int) -> np.ndarray:
         values = np.asarray(second, np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"second must be an array of numbers, one for each edge: {error}") from None
-    if values.ndim != 1 or len(values) != edges:
+    if values.ndim != 1 or len(values) < edges:
         raise InputError(f"second must have a number for each of the {edges:,} edges, not shape {values.shape}")
     if len(wrong := np.flatnonzero(~np.isfinite(values))):
         raise InputError(f"edge {wrong[0]}: second {values[wrong[0]]} is not finite")

@@ -930,8 +930,8 @@ def from_float64(distances: np.ndarray, dtype: np.dtype, graph: str) -> np.ndarr
         return distances
     finite = np.isfinite(distances)
     if dtype == np.float32:
-        if (distances[finite] > np.finfo(dtype).max).any():
-            raise InputError(f"{graph}: a distance is too large for dtype float32: take float64")
+        if (np.abs(distances[finite]) > np.finfo(dtype).max).any():
+            raise no_float32(graph)
         return distances.astype(dtype)
     if (distances[finite] >= INF).any():
         raise no_int32(graph)
@@ -941,6 +941,11 @@ def from_float64(distances: np.ndarray, dtype: np.dtype, graph: str) -> np.ndarr
 def no_int32(graph: str) -> InputError:
     """Return the error for distances that do not fit in int32."""
     return InputError(f"{graph}: dtype int32 is for whole weights and distances up to 2^31 - 2: take float64")
+
+
+def no_float32(graph: str) -> InputError:
+    """Return the error for distances that do not fit in float32."""
+    return InputError(f"{graph}: a distance may be too large for dtype float32: take float64")
 
 
 def as_type(distances: np.ndarray, dtype: np.dtype) -> np.ndarray:

@@ -31,7 +31,7 @@ from .. import memory
 from ..errors import InputError, whole
 from ..fast.float_graph import FloatGraph
 from ..gpu import driver
-from ..graph import Graph, check_flag, starts
+from ..graph import INF, Graph, check_flag, starts
 from ..lazy import LazyModule
 from ..network import Network
 from . import choice
@@ -60,6 +60,7 @@ from .searches import (
     NotInIntegers,
     Wanted,
     WholeNumbers,
+    no_float32,
     no_int32,
 )
 
@@ -106,13 +107,15 @@ class Solver:
     def __init__(self, graph: GraphLike, *, directed: bool = True, labels: bool = True) -> None:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
+        if isinstance(read, Graph) and read.structure is not read:  # of another solver
+            read = replace(read)
         if not check_flag(labels, "labels") and isinstance(read, Graph):
             read = read.without_labels()
         if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
             read = replace(read, network=Network(read.edges))
         self.graph, self._card = read if directed else read.undirected(), Card.visible()
         self._prepared = self.graph
-        self.directed = directed and getattr(self.graph, "directed", True)  # a FloatGraph has no attribute `directed`
+        self._given_as_directed = directed
         self._closed = False
         self._lock = _new_lock(self)
         _solvers.add(self)
@@ -167,6 +170,13 @@ class Solver:
                 raise InputError(f"the solver of {self.graph.name} is closed: prepare the graph again")
             with self._context:
                 yield
+
+    @property
+    def directed(self) -> bool:
+        """Whether an arc may have no reverse arc of the same weight."""
+        if isinstance(self.graph, Graph) and isinstance(self._prepared, Graph):  # an array's graph is always directed
+            return self.graph.directed
+        return self._given_as_directed
 
     @property
     def _uses_gpu(self) -> bool:
@@ -360,16 +370,19 @@ class Solver:
         return self.graph.named(np.array(path[::-1])).tolist()
 
     def all_pairs(self) -> Paths:
-        if not self.graph.has_turns:
-            return self._from_every_vertex()
-        found, starts = self._from_every_vertex(copies=2), np.arange(self.graph.vertices)
-        starts[: self.graph.destinations] = self.graph.entries(starts[: self.graph.destinations])
-        return replace(found, distances=found.distances[starts], predecessors=found.predecessors[starts])
+        found = self._from_every_vertex()
+        vertices = np.arange(self.graph.destinations)
+        entries = self.graph.entries(vertices)
+        split = np.flatnonzero(entries != vertices)
+        if len(split):
+            for array in found.distances, found.predecessors:
+                array[split] = array[entries[split]]
+        return found
 
-    def _from_every_vertex(self, copies: int = 1) -> Paths:
-        """Search from every vertex, with turns also from those where no path starts. copies: of the result."""
+    def _from_every_vertex(self) -> Paths:
+        """Search from every vertex: with turns, also from where paths end."""
         n = self.graph.vertices
-        for_pair = copies * (HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES)
+        for_pair = HOST_BYTES if isinstance(self.graph, Graph) else FLOAT_BYTES
         what = f"{self.graph.name}: all pairs of {n:,} vertices take"
         memory.require(for_pair * n**2, what, "search from single sources instead")
         with self._working():
@@ -557,6 +570,8 @@ class Solver:
         kind = _check_type(dtype)
         if kind == np.int32 and (self.graph.scale != (1, 1) or not isinstance(self.graph, Graph)):
             raise no_int32(self.graph.name)
+        if kind == np.float32 and isinstance(self.graph, Graph) and INF * self.graph.unit > float(np.finfo(kind).max):
+            raise no_float32(self.graph.name)
         return kind
 
     def nearest(
@@ -648,10 +663,10 @@ class Solver:
 
     def _named(self, vertices: np.ndarray) -> np.ndarray:
         """Return the labels of vertices if the graph has labels; for -1, no vertex, -1 or None."""
-        labels = self.graph.labels if isinstance(self.graph, Graph) else None
-        if labels is None:
+        network = self.graph.network if isinstance(self.graph, Graph) else None
+        if not network or not network.labels:
             return vertices
-        named, none = labels[vertices], vertices < 0
+        named, none = network.labels.values[vertices], vertices < 0
         if none.any():
             named = named if named.dtype.kind in "iu" else named.astype(object)
             named[none] = -1 if named.dtype.kind in "iu" else None

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 import kernels
+from kernels import centrality
 from kernels.errors import InputError
 from kernels.fast.float_graph import FloatGraph
 from kernels.graph import INF, MAX_WEIGHT, Graph
@@ -209,6 +210,8 @@ def test_arcs_with_edges_of_their_own_lose_their_symmetry(directed, no_card):
             )
             np.testing.assert_array_equal(solver.reachable([2], 9, reverse=True).toarray(), [[0, 2, 0]])
             np.testing.assert_array_equal(solver.graph.edge_weights, weights)
+            solver.reweight([1, 5, 2, 7])
+            assert centrality.wiener_index(solver) == 1 + 5 + 2 + 7 + (1 + 2) + (7 + 5)
 
 
 def test_weights_of_closed_edges_are_infinite(no_card):
@@ -217,6 +220,11 @@ def test_weights_of_closed_edges_are_infinite(no_card):
         assert solver.graph.edge_weights.tolist() == [1, np.inf]
         solver.reweight(solver.graph.edge_weights)
         assert solver.distances([0]).distances.tolist() == [[0, 1, np.inf]]
+        with Solver(solver.graph) as other:  # a solver of the open edges
+            assert other.reachable([1], 9, reverse=True).toarray().tolist() == [[1, 0, 0]]
+            other.reweight([3])
+            assert other.distances([0]).distances.tolist() == [[0, 3, np.inf]]
+        assert kernels.distances(solver.graph, [0], second=[5, 6.0]).second[0, 1] == 5
 
 
 def test_the_unit_and_the_labels_stay(no_card):
