@@ -52,7 +52,7 @@ class Labels:
 
         labels: a list, or an array or column of one dimension.
         """
-        given = column(labels, name)
+        given = column(labels, name, floats=False)
         if not len(given):
             return np.zeros(0, np.int64)
         if given.dtype.kind in "iu" and self.values.dtype.kind in "iu":
@@ -134,10 +134,11 @@ class Network:
     entries: np.ndarray | None = None
 
 
-def column(values: Any, name: str) -> np.ndarray:
+def column(values: Any, name: str, *, floats: bool = True) -> np.ndarray:
     """Return a list, or an array or column of any library, as an array of one dimension: of numbers if all are.
 
-    Raise InputError if it has another form. name: what a value is ("tail"), for the message.
+    Raise InputError if it has another form. name: what a value is ("tail"), for the message. floats: whether objects
+    become floats if not all are integers; as labels, they would lose digits.
     """
     array: np.ndarray = np.zeros(())
     if isinstance(values, np.ndarray) or hasattr(values, "__array__"):
@@ -155,7 +156,7 @@ def column(values: Any, name: str) -> np.ndarray:
     if not kinds or not all(issubclass(kind, Real) and kind is not bool for kind in kinds):
         return array
     if not all(issubclass(kind, Integral) for kind in kinds):
-        return array.astype(np.float64)
+        return array.astype(np.float64) if floats else array
     for dtype in (np.int64, np.uint64):
         with suppress(OverflowError):
             return array.astype(dtype)
@@ -249,7 +250,7 @@ def _factorized(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def labels_of(vertices: list) -> Labels | None:
     """Return the labels of vertices; None if they are the numbers from 0 in order."""
-    values = column(vertices, "node")
+    values = column(vertices, "node", floats=False)
     return None if are_numbers(values) else Labels(values)
 
 

@@ -3,6 +3,7 @@
 import itertools
 import pickle
 from decimal import Decimal
+from fractions import Fraction
 
 import hypothesis
 import networkx as nx
@@ -397,6 +398,16 @@ def test_a_road_network_of_networkx(kind, weight, unit):
         u, v, values = edges[edge]
         assert (tail, head) == (u, v) or (not graph.directed and (head, tail) == (u, v))
         assert network.geometry[edge] == values.get("geometry")
+
+
+def test_nodes_that_are_numbers_of_any_kind():
+    nodes = [2**60, 2**60 + 1, 0.5, Fraction(1, 3), "text"]
+    roads = nx.DiGraph()
+    roads.add_weighted_edges_from(zip(nodes[:-1], nodes[1:], [1, 2, 3, 4], strict=True))
+    for count in 3, 5:
+        part = roads.subgraph(nodes[:count])
+        found = kernels.distances(Graph.from_networkx(part), nodes[:count], nodes[:count]).distances
+        np.testing.assert_array_equal(found, expected(part, nodes[:count], nodes[:count]))
 
 
 def test_nodes_that_are_numbers_are_no_labels():
