@@ -52,7 +52,7 @@ class Labels:
 
         labels: a list, or an array or column of one dimension.
         """
-        given = column(labels, name, floats=False)
+        given = label_column(labels, name)
         if not len(given):
             return np.zeros(0, np.int64)
         if given.dtype.kind in "iu" and self.values.dtype.kind in "iu":
@@ -60,7 +60,7 @@ class Labels:
         listed = given.tolist()
         if self.values.dtype.kind in "iu":  # 5.0 and True would be found as 5 and 1
             for label in listed:
-                if type(label) is not int:
+                if isinstance(label, bool) or not isinstance(label, Integral):
                     raise self._unknown(label, name)
         try:
             return np.fromiter(map(self._vertices.__getitem__, listed), np.int64, len(listed))
@@ -149,11 +149,8 @@ def column(values: Any, name: str, *, floats: bool = True) -> np.ndarray:
     if array.ndim != 1:
         raise InputError(f"{name}s must be a list or an array of one dimension, not {reprlib.repr(values)}")
     kinds = set(map(type, array)) if array.dtype == object else set()
-    if kinds in ({np.datetime64}, {np.timedelta64}):
-        array = np.array(array.tolist())
-    if array.dtype.kind in "mM":
-        return _in_microseconds(array, name)
-    if not kinds or not all(issubclass(kind, Real) and kind is not bool for kind in kinds):
+    others = bool, np.timedelta64  # are instances of Real, too
+    if not kinds or not all(issubclass(kind, Real) and kind not in others for kind in kinds):
         return array
     if not all(issubclass(kind, Integral) for kind in kinds):
         return array.astype(np.float64) if floats else array
@@ -163,17 +160,29 @@ def column(values: Any, name: str, *, floats: bool = True) -> np.ndarray:
     return array
 
 
-def _in_microseconds(times: np.ndarray, name: str) -> np.ndarray:
-    """Return times in microseconds, since Python has no finer ones; raise InputError if some are finer.
+def label_column(values: Any, name: str, *, floats: bool = False) -> np.ndarray:
+    """Return labels as `column` does, with times as Python's, so that equal ones are found in any form.
 
-    Dates stay as they are.
+    Raise InputError also for a time finer than a microsecond, which Python's times have not.
     """
+    array = column(values, name, floats=floats)
+    if array.dtype.kind in "mM":
+        return _in_microseconds(array, name)
+    times = array.dtype == object and set(map(type, array)) & {np.datetime64, np.timedelta64}
+    if not times:
+        return array
+    listed = [_in_microseconds(np.array([one]), name).item() if type(one) in times else one for one in array]
+    return np.fromiter(listed, object, len(listed))
+
+
+def _in_microseconds(times: np.ndarray, name: str) -> np.ndarray:
+    """Return times in microseconds if their unit is finer. Dates stay as they are."""
     if np.datetime_data(times.dtype)[0] not in ("ns", "ps", "fs", "as"):
         return times
     found = times.astype(f"{times.dtype.kind}8[us]")
-    finer = np.flatnonzero((found != times) & ~np.isnat(times))
+    finer = times[(found != times) & ~np.isnat(times)]
     if len(finer):
-        raise InputError(f"row {finer[0]}: the {name} {times[finer[0]]} is finer than a microsecond: take texts")
+        raise InputError(f"{name} {finer[0]} is finer than a microsecond: take texts as labels")
     return found
 
 
@@ -196,7 +205,7 @@ def _is_missing(value: Any) -> bool:
 
 def vertex_column(values: Any, name: str) -> np.ndarray:
     """Return a column of vertices, as in `column`: integers or labels. name: "tail" or "head"."""
-    array = column(values, name)
+    array = label_column(values, name, floats=True)
     if not len(array):
         return np.zeros(0, np.int64)
     require_complete(array, name)
@@ -250,7 +259,7 @@ def _factorized(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def labels_of(vertices: list) -> Labels | None:
     """Return the labels of vertices; None if they are the numbers from 0 in order."""
-    values = column(vertices, "node", floats=False)
+    values = label_column(vertices, "node")
     return None if are_numbers(values) else Labels(values)
 
 

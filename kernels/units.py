@@ -82,7 +82,12 @@ def edge_weights(values: Any) -> np.ndarray:
     require_complete(weights, "weight")
     if weights.dtype == object:  # such as decimal fractions
         strange = next(
-            (edge for edge, one in enumerate(weights) if isinstance(one, bool) or not isinstance(one, Number)), None
+            (
+                edge
+                for edge, one in enumerate(weights)
+                if isinstance(one, bool | np.timedelta64) or not isinstance(one, Number)
+            ),
+            None,
         )
         if strange is not None:
             raise InputError(f"edge {strange}: weight {reprlib.repr(weights[strange])} is not a number")

@@ -215,8 +215,15 @@ def test_times_are_labels(unit):
     assert kernels.distances(Graph.from_edges(list(spans[:2]), spans[1:]), [spans[1]]).distances.tolist() == [
         [np.inf, 0, 1]
     ]
-    with pytest.raises(InputError, match=r"row 1: .*microsecond"):
-        Graph.from_edges(np.array([0, 1], "datetime64[ns]"), np.array([0, 0], "datetime64[ns]"))
+    for make in np.array, lambda values, kind: list(np.array(values, kind)):
+        with pytest.raises(InputError, match=r"tail 1970.*01 is finer than a microsecond"):
+            Graph.from_edges(make([0, 1], "datetime64[ns]"), make([0, 0], "datetime64[ns]"))
+    day, hour = np.datetime64("2020-01-01"), np.datetime64("2020-01-02T01")
+    roads = nx.DiGraph([("a", day), (day, hour)])
+    assert kernels.distances(Graph.from_networkx(roads), [day], ["a", day, hour]).distances.tolist() == [[np.inf, 0, 1]]
+    assert Graph.from_edges([day, day], [hour, day], [1, 2]).vertices == 2
+    with pytest.raises(InputError, match="weight"):
+        Graph.from_edges([0], [1], [np.timedelta64(5, "ns")])
 
 
 @pytest.mark.parametrize("library", ["pandas", "pyarrow", "polars"])
