@@ -539,6 +539,10 @@ def test_a_replaced_file_of_this_machine_makes_its_cells_due_also_if_the_graph_w
     (record,) = records.read(records.beside(tmp_path / CELL)).values()
     assert record["graph"]["sha256"] == pack.digest(tmp_path / graph) == io.sha256(source)
 
+    source.write_text(source.read_text().replace(" 7\n", " 8\n"))
+    (tmp_path / graph).unlink()
+    assert measured(TABLE1[1]) <= project.plan(CELL)
+
 
 @pytest.mark.parametrize("change", [{"weights": {"min": 1, "max": 9, "seed": 2}}, {"substitute": "made up"}])
 def test_a_changed_dataset_makes_its_cells_due(finished, tmp_path, change):

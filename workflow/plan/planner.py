@@ -238,14 +238,16 @@ class Plan:
         entry = self.dataset(dataset)
         recorded = [record["graph"] for record in records.read(records.beside(table)).values()]
         digests = [of.get("sha256") for of in recorded if of.get("entry") == conditions.identity(entry)]
-        return ancient(graph) if digests and not self._replaced(entry, Path(graph), digests) else graph
+        return ancient(graph) if digests and not self._replaced(entry, Path(graph), table, digests) else graph
 
-    def _replaced(self, entry: dict, graph: Path, digests: Sequence[str]) -> bool:
-        """Return whether a packed graph has none of these digests, or will be made again from a newer local file."""
-        if not graph.exists():
-            return False
-        source = Path(self.raw_path(entry)) if local(entry) else graph
-        newer = source.exists() and source.stat().st_mtime > graph.stat().st_mtime
+    def _replaced(self, entry: dict, graph: Path, table: Path, digests: Sequence[str]) -> bool:
+        """Return whether a packed graph has none of these digests, or a local file is newer than the graph.
+
+        If the graph is missing, return whether a local file is newer than the CSV file.
+        """
+        made = graph if graph.exists() else table
+        source = Path(self.raw_path(entry)) if local(entry) else made
+        newer = source.exists() and source.stat().st_mtime > made.stat().st_mtime
         return newer or pack.digest(graph) not in (None, *digests)
 
     def batch_files(self, wildcards) -> list[str]:

@@ -16,8 +16,8 @@ onerror:
 
 
 # Measures one cell alone. A GPU variant has a card to itself, a CPU variant has all cores. A graph made again does not
-# make a cell due (ancient), unless it has another digest. A changed dataset entry, protocol or revision makes the cell
-# due (params).
+# make a cell due (ancient), unless it has another digest or is made of a newer local file. A changed dataset entry,
+# protocol or revision makes the cell due (params).
 rule measure:
     input:
         refused()(plan.cell_graph),
