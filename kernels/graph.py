@@ -678,7 +678,7 @@ class Graph(CompressedRows):
     def save(self, path: StrPath) -> None:
         """Write the packed form: an uncompressed .npz of the three arrays, `directed` and `meta` (JSON).
 
-        The same graph gives the same bytes. The file has no labels, no unit, and nothing else of `network`.
+        The same graph gives the same bytes. The file has no labels, no unit, no turns and nothing else of `network`.
 
         Parameters
         ----------
@@ -689,7 +689,7 @@ class Graph(CompressedRows):
         ------
         InputError
             If the graph has labels, a unit other than 1, or turns: pickle such a graph. Also if `meta` has a value
-            that JSON has not.
+            that JSON cannot represent.
         """
         if (self.network and self.network.labels) or self.unit != 1 or self.has_turns:
             raise InputError(f"{self.name}: a packed file has no labels, unit or turns: pickle the graph instead")

@@ -16,6 +16,7 @@ from ..graph import Graph, check_flag
 from ..lazy import LazyModule
 from .answers import Distances, Eccentricities, Nearest, Paths, Routes
 from .choice import NEAR_FAR, choose_sssp
+from .reweighting import detached
 from .solver import Solver
 
 if TYPE_CHECKING:
@@ -495,7 +496,8 @@ def routes(graph: GraphLike, *args: Any, directed: bool = True, **kwargs: Any) -
     Of several shortest paths, the same one is found with and without a GPU, unless a weight is negative. If a
     contraction hierarchy suits the graph, its elimination tree decides: the highest vertex of the path is as deep in
     the tree as possible. Otherwise, and if edges of weight 0 form a cycle, each distinct source is searched, and the
-    path has as few edges as possible. Of parallel edges, the cheapest counts, and of several, the first.
+    path has as few edges as possible if no weight is negative. Of parallel edges, the cheapest counts, and of several,
+    the first.
 
     Examples
     --------
@@ -531,7 +533,11 @@ class Last:
         options = (check_flag(directed, "directed"),)
 
         def make() -> Solver:  # a solver that refers to `graph` would keep it alive
-            given = replace(graph) if isinstance(graph, Graph | FloatGraph) else graph
+            given = graph
+            if isinstance(graph, Graph):
+                given = detached(graph)
+            elif isinstance(graph, FloatGraph):
+                given = replace(graph)
             return Solver(given, directed=directed)
 
         return self.find(graph, options) or self.keep(graph, make, options)

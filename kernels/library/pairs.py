@@ -2,7 +2,7 @@
 
 If the graph suits a contraction hierarchy, pairs are searched in it: on the card, or without a GPU on the host, with
 the same routes. In another graph, each source is searched, and a route follows the arcs that a breadth-first search
-over all shortest paths meets first.
+over all shortest paths meets first, or if a weight is negative, the predecessors.
 """
 
 from __future__ import annotations

@@ -189,6 +189,13 @@ class OpenNetwork(Network):
         return self.all_edges[self.new_weights.open_arcs]
 
 
+def detached(graph: Graph) -> Graph:
+    """Return a copy of a graph, of which no solver changes the weights, with the edge of each arc."""
+    if graph.structure is graph:
+        return replace(graph)
+    return replace(graph, network=graph.network or Network(graph.edges))
+
+
 class ReweightedGraph(Graph):
     """The open arcs of a graph with new weights. The arrays are made when they are first read.
 

@@ -49,7 +49,7 @@ from .answers import (
 from .choice import NEAR_FAR, Card
 from .inputs import as_graph, check_sources
 from .pairs import PairSearch, values_of_edges
-from .reweighting import NewWeights, reweighted_floats, weight_column
+from .reweighting import NewWeights, detached, reweighted_floats, weight_column
 from .searches import (
     NO_PATH_BY_DTYPE,
     PIECE,
@@ -108,7 +108,7 @@ class Solver:
         directed = check_flag(directed, "directed")
         read = self._read(graph)
         if isinstance(read, Graph) and read.structure is not read:  # of another solver
-            read = replace(read)
+            read = detached(read)
         if not check_flag(labels, "labels") and isinstance(read, Graph):
             read = read.without_labels()
         if not directed and isinstance(read, Graph) and not read.network:  # then its edges are numbered
@@ -174,9 +174,11 @@ class Solver:
     @property
     def directed(self) -> bool:
         """Whether an arc may have no reverse arc of the same weight."""
-        if isinstance(self.graph, Graph) and isinstance(self._prepared, Graph):  # an array's graph is always directed
+        if not isinstance(self.graph, Graph) or not isinstance(self._prepared, Graph):  # a FloatGraph does not say it
+            return self._given_as_directed
+        if not self.graph.directed or self._prepared.directed:
             return self.graph.directed
-        return self._given_as_directed
+        return self.graph.reversed() is not self.graph  # arcs that lead back may have other new weights
 
     @property
     def _uses_gpu(self) -> bool:
@@ -373,10 +375,9 @@ class Solver:
         found = self._from_every_vertex()
         vertices = np.arange(self.graph.destinations)
         entries = self.graph.entries(vertices)
-        split = np.flatnonzero(entries != vertices)
-        if len(split):
+        for vertex in np.flatnonzero(entries != vertices):
             for array in found.distances, found.predecessors:
-                array[split] = array[entries[split]]
+                array[vertex] = array[entries[vertex]]
         return found
 
     def _from_every_vertex(self) -> Paths:

@@ -220,7 +220,7 @@ def tight_tree(indptr, indices, weights, rank, distances, source):
         head += 1
         for arc in range(indptr[u], indptr[u + 1]):
             v = indices[arc]
-            if v == source or distances[u] + weights[arc] != distances[v]:
+            if v == source or distances[u] + weights[arc] != distances[v] or distances[v] == np.inf:
                 continue
             if last[v] == -1:
                 last[v], queue[end] = arc, v

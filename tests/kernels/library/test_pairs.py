@@ -97,6 +97,13 @@ def test_a_route_of_fractions_has_as_few_edges_as_possible():
         assert np.isinf(route.distance) or route.distance + len(route.edges) * 2.0**-20 == exact[source, target]
 
 
+def test_a_distance_that_overflows_is_no_path():
+    array = np.array([[0, 1e308, 0], [0, 0, 1e308], [0, 0, 0]])
+    found = kernels.routes(array, [0, 0], [1, 2], second=[1.0, 1])
+    assert found.distances.tolist() == [1e308, np.inf] and found.vertex_start.tolist() == [0, 2, 2]
+    np.testing.assert_array_equal(found.second, [1, np.nan])
+
+
 def test_negative_weights():
     array = np.array([[0, 0.2, 0], [0.3, 0, 0.7], [0, -0.1, 0]])
     found = kernels.routes(array, [0, 0, 2], [1, 2, 0], second=[1.0, 1, 1, 1])

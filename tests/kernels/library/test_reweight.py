@@ -212,6 +212,8 @@ def test_arcs_with_edges_of_their_own_lose_their_symmetry(directed, no_card):
             np.testing.assert_array_equal(solver.graph.edge_weights, weights)
             solver.reweight([1, 5, 2, 7])
             assert centrality.wiener_index(solver) == 1 + 5 + 2 + 7 + (1 + 2) + (7 + 5)
+            solver.reweight([1, 1, 2, 2])
+            assert centrality.wiener_index(solver) == 1 + 2 + (1 + 2)
 
 
 def test_weights_of_closed_edges_are_infinite(no_card):
@@ -225,6 +227,13 @@ def test_weights_of_closed_edges_are_infinite(no_card):
             other.reweight([3])
             assert other.distances([0]).distances.tolist() == [[0, 3, np.inf]]
         assert kernels.distances(solver.graph, [0], second=[5, 6.0]).second[0, 1] == 5
+    with Solver(Graph.from_arcs(3, [0, 1], [1, 2], [1, 2])) as solver:
+        solver.reweight([np.inf, 2])
+        assert kernels.distances(solver.graph, [1], [2], second=[5, 6.0]).second == 6
+        with Solver(solver.graph) as other:
+            assert other.distances([1], [2], second=[5, 6.0]).second == 6
+            other.reweight(solver.graph.edge_weights)
+            assert other.distances([1]).distances.tolist() == [[np.inf, 0, 2]]
 
 
 def test_the_unit_and_the_labels_stay(no_card):
