@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import weakref
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
@@ -533,11 +532,7 @@ class Last:
         options = (check_flag(directed, "directed"),)
 
         def make() -> Solver:  # a solver that refers to `graph` would keep it alive
-            given = graph
-            if isinstance(graph, Graph):
-                given = detached(graph)
-            elif isinstance(graph, FloatGraph):
-                given = replace(graph)
+            given = detached(graph) if isinstance(graph, Graph | FloatGraph) else graph
             return Solver(given, directed=directed)
 
         return self.find(graph, options) or self.keep(graph, make, options)

@@ -189,9 +189,9 @@ class OpenNetwork(Network):
         return self.all_edges[self.new_weights.open_arcs]
 
 
-def detached(graph: Graph) -> Graph:
-    """Return a copy of a graph, of which no solver changes the weights, with the edge of each arc."""
-    if graph.structure is graph:
+def detached(graph: Graph | FloatGraph) -> Graph | FloatGraph:
+    """Return a copy of a graph. That of a reweighted one has arrays of its own, and the edge of each arc."""
+    if not isinstance(graph, Graph) or graph.structure is graph:
         return replace(graph)
     return replace(graph, network=graph.network or Network(graph.edges))
 

@@ -324,6 +324,11 @@ class Plan:
         options = self.config["sweeps"][sweep.removesuffix("_sweep")]
         return conditions.settings_text({name: options[name] for name in names or options})
 
+    def graph_on_card(self, target: str, dataset: str) -> str:
+        """Return the packed graph of a target that needs a GPU."""
+        self.require_gpu(f"{target} of {dataset}")
+        return result_paths.graph_file(dataset)
+
     @cached_property
     def source_files(self) -> list[str]:
         """The file of each dataset under sweeps.sources on which SEARCH runs; with `by_name`, only if it exists."""
@@ -338,10 +343,6 @@ class Plan:
             raise InputError(f"sources: config names no dataset under sweeps.sources on which {'/'.join(SEARCH)} runs")
         return self.source_files
 
-    def sources_graph(self, wildcards) -> str:
-        self.require_gpu(f"sources of {wildcards.dataset}")
-        return result_paths.graph_file(wildcards.dataset)
-
     @cached_property
     def many_sources_files(self) -> list[str]:
         """The file of each dataset under sweeps.many_sources."""
@@ -352,10 +353,6 @@ class Plan:
         if not self.many_sources_files:
             raise InputError("many_sources: config names no dataset under sweeps.many_sources: add one")
         return self.many_sources_files
-
-    def many_sources_graph(self, wildcards) -> str:
-        self.require_gpu(f"many_sources of {wildcards.dataset}")
-        return result_paths.graph_file(wildcards.dataset)
 
     def needs_peak(self, wildcards) -> list[str]:
         self.require_gpu("peak")
@@ -374,9 +371,9 @@ class Plan:
                 f"all_pairs of {dataset}: there is no part {part} of {parts}: name it PARTS/PART, PART from 1 to "
                 f"PARTS, and PARTS from 1 to {most}"
             )
-        if not self.searchable(wildcards.dataset):
-            self.require_gpu(f"all_pairs of {wildcards.dataset}")
-        return result_paths.graph_file(wildcards.dataset)
+        if self.searchable(dataset):
+            return result_paths.graph_file(dataset)
+        return self.graph_on_card("all_pairs", dataset)
 
     def all_pairs_parts(self, wildcards) -> list[str]:
         shards = min(self.config["all_pairs"]["shards"], self.dataset(wildcards.dataset)["vertices"])

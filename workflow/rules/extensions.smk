@@ -35,7 +35,7 @@ rule measure_sweep:
 # continue.
 rule measure_sources:
     input:
-        refused()(plan.sources_graph),
+        refused()(lambda wildcards: plan.graph_on_card("sources", wildcards.dataset)),
     output:
         update("results/sources/{dataset}.csv"),
     log:
@@ -61,7 +61,7 @@ rule measure_sources:
 # Measures searches from many sources at once in a hierarchy.
 rule measure_many_sources:
     input:
-        graph=refused()(plan.many_sources_graph),
+        graph=refused()(lambda wildcards: plan.graph_on_card("many_sources", wildcards.dataset)),
         hierarchy=ancient("resources/graphs/{dataset}.hierarchy.npz"),
     output:
         update("results/many_sources/{dataset}.csv"),
